@@ -1,6 +1,7 @@
 // belay bench run: becomes the training program, which is apart because it loads libtorch.
 #include "bench/parallel/instances.h"
 #include "cli/commands.h"
+#include "cli/libexec.h"
 #include "core/file.h"
 #include "core/process.h"
 #include "core/text.h"
@@ -15,20 +16,6 @@
 namespace belay::cli {
 
 namespace {
-
-// bin/belay and libexec/belay/belay-train stand in one tree, wherever that was installed.
-core::Result<std::filesystem::path> training_program() {
-    std::error_code error;
-    auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (error) return core::errno_error(error, "cannot find the path of this program");
-    auto program = self.parent_path().parent_path() / "libexec" / "belay" / "belay-train";
-    const bool is_there = std::filesystem::exists(program, error);
-    if (error) return core::errno_error(error, fmt::format("cannot look at {}", program.string()));
-    if (!is_there)
-        return core::system_error("{} is missing", program.string())
-            .hint("it is built where libtorch is found; ./bootstrap installs that");
-    return program;
-}
 
 struct BenchRunOptions {
     std::vector<std::string> words;
@@ -107,6 +94,7 @@ void add_bench_run(core::Application& application) {
                       "time to train: the mini profile on four ranks"},
                      {"salloc -N4 -n8 belay bench run --instances 4 --results logs cosmoflow",
                       "throughput: four trainings side by side, logs/result_0.txt to result_3.txt"}},
+        .exit_statuses = {{1, "the target was not reached, or the training diverged"}},
         .bounds_own_waits = true,
     });
     auto options = std::make_shared<BenchRunOptions>();
@@ -120,7 +108,7 @@ void add_bench_run(core::Application& application) {
     command.options().add_flag("--dry-run", options->dry_run, "print what --instances would start, and end");
     command.passthrough("MODEL", options->words, "the model, then its options");
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
-        BELAY_TRY(program, training_program());
+        BELAY_TRY(program, libexec_program("belay-train"));
         BELAY_CHECK(take_instances(*options));
         if (options->instances > 0) return run_instances(*options, program, context);
         return become_training(program, options->words);

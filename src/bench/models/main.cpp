@@ -5,7 +5,7 @@
 
 int main(int argc, char** argv) {
     belay::core::Application application(
-        {.name = "belay-train",
+        {.name = "belay bench run",
          .summary = "train one of the MLPerf HPC models",
          .description =
              "One rank of a data-parallel run. Rank, size and the address of rank 0 come from Slurm, or "

@@ -333,7 +333,7 @@ void add_model_command(core::Application& application, const KnownModel& model) 
     command.run([arguments, model](const core::CommandContext&) -> Result<int> {
         auto done = train(model, *arguments);
         if (done) return 0;
-        const int status = core::show_error("belay-train", done.error());
+        const int status = core::show_error("belay", done.error());
         std::fflush(nullptr);
         std::_Exit(status);  // not by way of the destructors of libtorch's threads
     });

@@ -25,7 +25,7 @@ void MllogOutput::write(std::string_view event_type, std::string_view key, const
     std::string line = progress::format_mllog_line(milliseconds, event_type, key, value, all) + "\n";
     if (auto written = core::write_all(fd_, line, "the log"); !written) {
         // A full disk under the log must not end a training run: said once, then the log is silent.
-        std::string message = written.error().render("belay-train");
+        std::string message = written.error().render("belay");
         [[maybe_unused]] auto said = core::write_all(STDERR_FILENO, message, "stderr");
         fd_ = -1;
         failure_ = std::move(written.error());

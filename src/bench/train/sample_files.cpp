@@ -18,6 +18,15 @@ namespace belay::bench {
 
 using core::Result;
 
+namespace {
+
+constexpr const char* kFewer =
+    "the directory may hold fewer samples, or those of another model: --train-samples and --eval-samples say "
+    "how many are "
+    "taken, --write-data writes them";
+
+}  // namespace
+
 Result<> on_threads(size_t count, int threads,
                     const std::function<std::function<Result<>(size_t)>()>& start) {
     std::atomic<size_t> next = 0;
@@ -53,28 +62,31 @@ Result<SampleFiles> SampleFiles::open(const std::filesystem::path& path, size_t 
     BELAY_TRY(manifest, opened.facts(shard::kManifestName));
     if (!manifest) {
         auto directory = std::make_shared<const core::Directory>(std::move(opened));
-        return SampleFiles(path,
-                           [directory, most_bytes](const std::string& name, const auto& use) -> Result<> {
-                               BELAY_TRY(bytes, directory->read_file(name, most_bytes + 1));
-                               return use(bytes);
-                           });
+        return SampleFiles([directory, most_bytes](const std::string& name, const auto& use) -> Result<> {
+            auto bytes = directory->read_file(name, most_bytes + 1);
+            if (!bytes && bytes.error().cause() == core::Cause::kNotFound)
+                return std::unexpected(std::move(bytes.error()).hint(kFewer));
+            if (!bytes) return std::unexpected(std::move(bytes.error()));
+            return core::with_context(use(*bytes), directory->path_of(name).string());
+        });
     }
     BELAY_TRY(data, shard::with_reader_errors([&]() -> Result<std::shared_ptr<const shards::Dataset>> {
                   return std::make_shared<const shards::Dataset>(path.string());
               }));
-    return SampleFiles(path, [data](const std::string& name, const auto& use) -> Result<> {
+    return SampleFiles([data, path](const std::string& name, const auto& use) -> Result<> {
+        const std::string shown = (path / name).string();
         const auto record = data->find(name);
-        if (!record) return core::bad_input("it is not among the packed files");
+        if (!record) return core::bad_input("{} is not among the packed files", shown).hint(kFewer);
         if (!record->is_intact())
-            return core::bad_input("it is damaged: its checksum is not that of the index")
+            return core::bad_input("{} is damaged: its checksum is not that of the index", shown)
                 .hint("see what else is, and get it back: belay stage verify, belay stage repair");
-        return use(record->content);
+        return core::with_context(use(record->content), shown);
     });
 }
 
 Result<> SampleFiles::read(const std::string& name,
                            const std::function<Result<>(std::string_view bytes)>& use) const {
-    return core::with_context(read_(name, use), (directory_ / name).string());
+    return read_(name, use);
 }
 
 Result<> load_first(const Data& data, const Share& share) {

@@ -38,10 +38,8 @@ class SampleFiles {
   private:
     using Read = std::function<core::Result<>(const std::string& name,
                                               const std::function<core::Result<>(std::string_view)>& use)>;
-    SampleFiles(std::filesystem::path directory, Read read)
-        : directory_(std::move(directory)), read_(std::move(read)) {}
+    explicit SampleFiles(Read read) : read_(std::move(read)) {}
 
-    std::filesystem::path directory_;
     Read read_;
 };
 

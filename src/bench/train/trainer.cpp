@@ -148,7 +148,8 @@ Result<> Run::train_step(BatchAhead& batches, double rate) {
     const double loss = network_->gradients_and_loss().back();
     if (!std::isfinite(loss))
         return core::negative("epoch {}, step {}: the loss is {}, the training has diverged", place_.epoch,
-                              place_.step, loss);
+                              place_.step, std::isnan(loss) ? "not a number" : "infinite")
+            .hint("choose a lower --rate, or a longer --warmup");
     network_->step(rate);
     ++place_.step_of_epoch;
     interval_.loss += loss;

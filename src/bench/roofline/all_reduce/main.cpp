@@ -156,7 +156,8 @@ Result<> run(const Arguments& arguments) {
         BELAY_TRY(rendezvous, find_rendezvous(world, environment, arguments.rendezvous, system_lookup()));
         BELAY_TRY(connected, Group::connect(world, rendezvous,
                                             {.timeout = duration_cast<milliseconds>(arguments.timeout),
-                                             .grace = duration_cast<milliseconds>(arguments.grace)}));
+                                             .grace = duration_cast<milliseconds>(arguments.grace),
+                                             .introduction = introduction_from(environment)}));
         *group = std::move(connected);
     }
     MeasuredMachine measured{.ranks = world.size, .nodes = world.nodes};
