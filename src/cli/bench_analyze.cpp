@@ -3,6 +3,7 @@
 #include "bench/summary/reference_points.h"
 #include "cli/bench_logs.h"
 #include "cli/commands.h"
+#include "cli/ruleset_option.h"
 #include "cli/text_table.h"
 #include "cli/threads_option.h"
 #include "core/file.h"
@@ -26,7 +27,7 @@ using core::Result;
 
 struct AnalyzeCommandOptions {
     std::vector<std::string> paths, predictions, adjustments, without_staging;
-    std::string page, csv, roofline, ruleset = "3.0.0";
+    std::string page, csv, roofline, ruleset = newest_ruleset();
     core::ByteSize data, memory, flash;
     size_t threads = 0;
     bool json = false;
@@ -44,8 +45,8 @@ Result<std::pair<std::string, double>> parse_adjustment(std::string_view text) {
     const auto factor =
         equals == text.npos ? std::nullopt : core::parse_number<double>(text.substr(equals + 1));
     if (!factor || !std::isfinite(*factor) || !(*factor > 0))
-        return core::bad_input("--adjust {}: is not SYSTEM=FACTOR", text)
-            .hint("write a factor above 0: --adjust fugaku_512=1.0817");
+        return core::bad_input("--adjust {}: it must be SYSTEM=FACTOR, with a factor above 0", text)
+            .hint("for example --adjust fugaku_512=1.0817");
     return std::pair(std::string(text.substr(0, equals)), *factor);
 }
 
@@ -216,8 +217,7 @@ void add_bench_analyze(core::Application& application) {
         .add_option("--adjust", options->adjustments,
                     "multiply the epochs of a system, and all its times but staging, as for SYSTEM=1.08")
         ->type_name("SYSTEM=FACTOR");
-    command.choice("--ruleset", options->ruleset, {"1.0.0", "2.0.0", "3.0.0"},
-                   "the rules by which logs are read");
+    add_ruleset(command, options->ruleset, "the rules by which logs are read");
     add_threads(command, options->threads,
                 "how many logs to read at once (default: as many as there are CPUs)");
     command.json(options->json);

@@ -195,8 +195,8 @@ TEST_F(AnalyzeCommand, refuses_what_it_cannot_read) {
     for (const Row& row :
          {Row{{path("nowhere")}, "nowhere is not there"}, Row{{path("empty")}, "no log was found"},
           Row{{path(), "--predict", "many"}, "many"},
-          Row{{path(), "--adjust", "alpha_4"}, "is not SYSTEM=FACTOR"},
-          Row{{path(), "--adjust", "alpha_4=0"}, "is not SYSTEM=FACTOR"},
+          Row{{path(), "--adjust", "alpha_4"}, "--adjust alpha_4: it must be SYSTEM=FACTOR"},
+          Row{{path(), "--adjust", "alpha_4=0"}, "with a factor above 0"},
           Row{{path(), "--roofline", path("nowhere")}, "nowhere", 3},
           Row{{path(), "-o", path("nowhere/page.html")}, "nowhere"}}) {
         std::vector<std::string> words = {"bench", "analyze"};

@@ -4,6 +4,7 @@
 #include "bench/compliance/rules.h"
 #include "bench/compliance/verdict_json.h"
 #include "cli/commands.h"
+#include "cli/ruleset_option.h"
 #include "cli/text_table.h"
 #include "cli/threads_option.h"
 #include "core/parallel.h"
@@ -25,7 +26,7 @@ using core::Result;
 
 struct CheckArguments {
     std::vector<std::string> logs;
-    std::string ruleset = "3.0.0";
+    std::string ruleset = newest_ruleset();
     std::optional<double> target;
     size_t threads = std::max(1U, std::thread::hardware_concurrency());
     bool explain = false;
@@ -152,8 +153,7 @@ void add_bench_check(core::Application& application) {
     });
     auto arguments = std::make_shared<CheckArguments>();
     command.options().add_option("LOG", arguments->logs, "files with MLLOG lines")->required();
-    command.choice("--ruleset", arguments->ruleset, {"1.0.0", "2.0.0", "3.0.0"},
-                   "the rules of a round of MLPerf HPC");
+    add_ruleset(command, arguments->ruleset);
     command.options()
         .add_option("--target", arguments->target,
                     "what eval_error or eval_accuracy must reach, instead of the official target, with any "

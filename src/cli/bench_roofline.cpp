@@ -1,5 +1,6 @@
 // belay bench roofline: what bounds a training run on this machine, and how near it came.
 #include "bench/compliance/check.h"
+#include "bench/compliance/facts.h"
 #include "bench/roofline/cold_read.h"
 #include "bench/roofline/figure.h"
 #include "bench/roofline/report.h"
@@ -51,8 +52,8 @@ Result<Run> read_run(const core::CommandContext& context, const std::string& nam
     BELAY_TRY(type, core::type_of_file(name));
     if (type == std::filesystem::file_type::regular) {
         BELAY_TRY(log, core::read_file(name, bench::kMostLogBytes));
-        BELAY_TRY(facts, bench::roofline::facts_of_log(log, name));
-        return Run{.facts = std::move(facts)};
+        BELAY_TRY(facts, bench::facts_of_log(log, name));
+        return Run{.facts = bench::roofline::run_facts_of(facts, name)};
     }
     BELAY_TRY(record, find_record(context, name));
     BELAY_TRY(archive, open_for_queries(context, record));
@@ -97,13 +98,8 @@ Result<std::optional<MeasuredMachine>> known_machine(const RooflineOptions& opti
     return std::optional(std::move(measured));
 }
 
-std::string amount_text(const std::optional<double>& value, std::string_view unit) {
-    if (!value) return "-";
-    constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
-    double scaled = *value;
-    size_t prefix = 0;
-    while (scaled >= 999.5 && prefix + 1 < std::size(kPrefixes)) scaled /= 1000, ++prefix;
-    return fmt::format("{:.3g} {}{}", scaled, kPrefixes[prefix], unit);
+std::string amount_or_dash(const std::optional<double>& value, std::string_view unit) {
+    return value ? bench::roofline::amount_text(*value, unit) : "-";
 }
 
 std::string with_sense(const Number& number, std::string text) {
@@ -125,8 +121,8 @@ std::vector<std::string> row_of(const bench::roofline::Analysis& analysis,
         bound = samples_text(ceiling.samples_per_second);
     if (ceiling.state == bench::roofline::CeilingState::kNone) bound = "none";
     return {fmt::format("{}{}", analysis.binds == ceiling.resource ? "> " : "  ", to_text(ceiling.resource)),
-            with_sense(ceiling.rate, amount_text(ceiling.rate.value, fmt::format("{}/s", unit))),
-            with_sense(ceiling.demand, amount_text(ceiling.demand.value, unit)),
+            with_sense(ceiling.rate, amount_or_dash(ceiling.rate.value, fmt::format("{}/s", unit))),
+            with_sense(ceiling.demand, amount_or_dash(ceiling.demand.value, unit)),
             std::isfinite(ceiling.intensity) ? fmt::format("{:.3g}", ceiling.intensity) : "-",
             bound,
             share ? fmt::format("{:.0f} %", 100 * *share) : "-",
@@ -165,7 +161,7 @@ void print_machine(const core::CommandContext& context, const MeasuredMachine& m
         const Number& rate = measured.machine.rate(resource);
         rows.push_back(
             {std::string(to_text(resource)),
-             with_sense(rate, amount_text(rate.value, resource == Resource::kCompute ? "FLOP/s" : "B/s")),
+             with_sense(rate, amount_or_dash(rate.value, resource == Resource::kCompute ? "FLOP/s" : "B/s")),
              rate.source.empty() ? "-" : rate.source});
     }
     context.print("{}", render_table({"of one rank", "rate", "by"}, rows));

@@ -2,6 +2,7 @@
 
 #include "bench/parallel/world.h"
 #include "bench/roofline/measure.h"
+#include "cli/libexec.h"
 #include "core/file.h"
 #include "core/parallel.h"
 #include "core/process.h"
@@ -21,18 +22,7 @@ constexpr core::Duration kMeasuringTime = std::chrono::minutes(5);
 // More processes than this on one machine say nothing of ranks on others.
 constexpr int kMostRanksHere = 64;
 
-// bin/belay and libexec/belay/belay-all-reduce stand in one tree, wherever that was installed.
-Result<std::filesystem::path> all_reduce_program() {
-    std::error_code error;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (error) return core::errno_error(error, "cannot find the path of this program");
-    auto program = self.parent_path().parent_path() / "libexec" / "belay" / "belay-all-reduce";
-    if (!std::filesystem::exists(program, error))
-        return core::system_error("{} is missing, by which ranks measure together", program.string())
-            .because(core::Cause::kNotFound)
-            .hint("it is built where libtorch is found; ./bootstrap installs that");
-    return program;
-}
+constexpr std::string_view kAllReduce = "belay-all-reduce";
 
 core::Command rank_command(const std::filesystem::path& program, const RooflineMeasuring& wanted) {
     core::Command command{.argv = {program.string(), "--machine"}};
@@ -48,7 +38,7 @@ Result<MeasuredMachine> measured_by(const std::string& output) {
 
 // One process for each rank, on this machine.
 Result<MeasuredMachine> measure_ranks_here(const RooflineMeasuring& wanted) {
-    BELAY_TRY(program, all_reduce_program());
+    BELAY_TRY(program, libexec_program(kAllReduce));
     BELAY_TRY(directory, core::TemporaryDirectory::create("belay-roofline"));
     core::Command command = rank_command(program, wanted);
     command.argv.insert(command.argv.end(),
@@ -87,7 +77,7 @@ Result<std::optional<MeasuredMachine>> measure_for_roofline(const RooflineMeasur
     };
     BELAY_TRY(world, bench::world_from(core::current_environment()));
     if (world.size > 1) {
-        BELAY_TRY(program, all_reduce_program());
+        BELAY_TRY(program, libexec_program(kAllReduce));
         BELAY_TRY(output, core::output_of(rank_command(program, wanted), {.timeout = kMeasuringTime}));
         if (world.rank > 0) return std::optional<MeasuredMachine>();
         return some(measured_by(output));

@@ -1,5 +1,7 @@
 #include "cli/bench_roofline_record.h"
 
+#include "bench/compliance/facts.h"
+#include "bench/compliance/tracked_stats.h"
 #include "core/json.h"
 #include "core/utf8.h"
 #include "record/series/counter.h"
@@ -11,7 +13,6 @@ namespace belay::cli {
 
 namespace {
 
-using bench::roofline::FactsReader;
 using bench::roofline::Moved;
 using bench::roofline::Resource;
 using core::Result;
@@ -76,7 +77,7 @@ Result<> take_vetting(record::Archive& archive, double ranks_per_node, Moved& mo
     return {};
 }
 
-void take_row(const std::vector<record::Value>& row, FactsReader& reader) {
+void take_row(const std::vector<record::Value>& row, bench::LogFacts& facts, bench::MeansOverSteps& means) {
     enum Column {
         kKind,
         kKey,
@@ -93,19 +94,22 @@ void take_row(const std::vector<record::Value>& row, FactsReader& reader) {
     if (row.size() <= kExposed) return;
     const std::string key = record::as_text(row[kKey]);
     if (record::as_text(row[kKind]) == "train") {
-        reader.tracked({.step = value_of(row[kStep]),
-                        .samples_per_second = value_of(row[kSamples]),
-                        .step_seconds = value_of(row[kStepSeconds]),
-                        .flops_per_second = value_of(row[kFlops]),
-                        .memory_bytes_per_second = value_of(row[kMemory]),
-                        .data_wait_seconds = value_of(row[kWait]),
-                        .exposed_communication_seconds = value_of(row[kExposed])});
+        means.add({.step = value_of(row[kStep]),
+                   .samples_per_second = value_of(row[kSamples]),
+                   .step_seconds = value_of(row[kStepSeconds]),
+                   .flops_per_second = value_of(row[kFlops]),
+                   .memory_bytes_per_second = value_of(row[kMemory]),
+                   .data_wait_seconds = value_of(row[kWait]),
+                   .exposed_communication_seconds = value_of(row[kExposed])});
         return;
     }
-    if (const auto value = value_of(row[kValue])) reader.number(key, *value);
+    if (const auto value = value_of(row[kValue])) {
+        if (key == "resumed_from_step") means.begin_at(*value);
+        if (const auto fact = bench::number_fact(key)) facts.*fact = value;
+    }
     if (key != "submission_benchmark") return;
     const auto text = core::parse_json(record::as_text(row[kText]));
-    if (text.is_string()) reader.benchmark(text.get<std::string>());
+    if (text.is_string()) facts.benchmark = text.get<std::string>();
 }
 
 }  // namespace
@@ -131,10 +135,11 @@ Result<bench::roofline::RunFacts> facts_of_record(record::Archive& archive, cons
                             "coalesce(fp32_flops_per_second, flops_per_second), memory_bytes_per_second, "
                             "data_wait_seconds, exposed_communication_seconds FROM progress "
                             "WHERE kind <> 'evaluation' ORDER BY time"));
-    FactsReader reader(name);
+    bench::LogFacts said;
+    bench::MeansOverSteps means;
     bool any = false;
     for (const auto& row : result.rows) {
-        take_row(row, reader);
+        take_row(row, said, means);
         any = any || (!row.empty() && record::as_text(row[0]) == "train");
     }
     if (!any)
@@ -144,7 +149,8 @@ Result<bench::roofline::RunFacts> facts_of_record(record::Archive& archive, cons
                 "belay bench run does; of other programs, tracked_stats in MLLOG is read, or what the "
                 "setting "
                 "record.progress_pattern names");
-    auto facts = reader.finish();
+    means.put_into(said);
+    auto facts = bench::roofline::run_facts_of(said, name);
     if (facts.ranks) return facts;
     // What the log does not say: the tasks of the step.
     BELAY_TRY(tasks, one_number(archive,

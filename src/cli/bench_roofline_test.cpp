@@ -164,6 +164,20 @@ TEST(roofline_record, says_what_its_run_did) {
     EXPECT_NEAR(*facts.communication_share(), 0.1, 1e-9);
 }
 
+TEST(roofline_record, a_run_that_goes_on_begins_to_count_where_it_does) {
+    auto archive = record::Archive::in_memory().value();
+    RooflineRows progress(schema::kProgress);
+    progress.at(0, "n").set("kind", "mark").set("key", "resumed_from_step").set("value", 90.0);
+    for (const int64_t step : {100, 110})
+        progress.at(step, "n")
+            .set("kind", "train")
+            .set("key", "tracked_stats")
+            .set("step", step)
+            .set("samples_per_second", step == 100 ? 100.0 : 50.0);
+    progress.add_to(archive);
+    EXPECT_NEAR(*facts_of_record(archive, "r").value().samples_per_second, 2 / (1 / 100.0 + 1 / 50.0), 1e-9);
+}
+
 TEST(roofline_record, says_what_was_moved_while_it_trained) {
     auto archive = record::Archive::in_memory().value();
     add_training(archive);

@@ -2,6 +2,7 @@
 #include "bench/compliance/rules.h"
 #include "bench/compliance/verdict_json.h"
 #include "cli/commands.h"
+#include "cli/ruleset_option.h"
 #include "cli/text_table.h"
 
 #include <memory>
@@ -14,7 +15,7 @@ using core::Result;
 
 struct RulesArguments {
     std::string benchmark;
-    std::string ruleset = "3.0.0";
+    std::string ruleset = newest_ruleset();
     std::string division = "closed";
     bool json = false;
 };
@@ -61,8 +62,7 @@ void add_bench_rules(core::Application& application) {
     command.options()
         .add_option("BENCHMARK", arguments->benchmark, "cosmoflow, deepcam, oc20 or openfold")
         ->required();
-    command.choice("--ruleset", arguments->ruleset, {"1.0.0", "2.0.0", "3.0.0"},
-                   "the rules of a round of MLPerf HPC");
+    add_ruleset(command, arguments->ruleset);
     command.choice("--division", arguments->division, {"closed", "open"}, "which division's rules");
     command.json(arguments->json);
     command.run([arguments](const core::CommandContext& context) { return run_rules(context, *arguments); });

@@ -5,6 +5,7 @@
 #include "bench/summary/summarize.h"
 #include "bench/summary/table.h"
 #include "cli/commands.h"
+#include "cli/ruleset_option.h"
 #include "cli/text_table.h"
 #include "cli/threads_option.h"
 #include "core/utf8.h"
@@ -22,7 +23,7 @@ using core::Result;
 
 struct SummarizeCommandOptions {
     std::string directory;
-    std::string ruleset = "3.0.0";
+    std::string ruleset = newest_ruleset();
     std::string format = "text";
     std::string compat = "none";
     std::optional<double> extrapolate;
@@ -69,8 +70,7 @@ Result<int> run_summarize(const core::CommandContext& context, const SummarizeCo
             .hint("write 1 or more");
     const auto round = bench::round_of_rules(options.ruleset);
     if (!round)
-        return core::bad_input("--ruleset {}: there are reference points of 1.0.0, 2.0.0 and 3.0.0 only",
-                               options.ruleset);
+        return core::bad_input("--ruleset {}: there are no reference points of these rules", options.ruleset);
     BELAY_TRY(rules, bench::RuleSet::named(options.ruleset));
     const bench::LogCheck check = [&](std::string_view file, std::string_view bytes) {
         return bench::check_log(rules, file, bytes, {.quiet = true});
@@ -110,7 +110,8 @@ void add_bench_summarize(core::Application& application) {
             "the "
             "first start to the last stop). In the closed division seeds must differ, and the epochs must be "
             "about as "
-            "many as the reference needs: a little fewer make the score longer, far fewer are an error.\n\n"
+            "many as the reference needs: with slightly fewer the score is made longer, and far fewer are an "
+            "error.\n\n"
             "With --compat official, errors are those of the official package checker and summarizer "
             "(mlcommons/logging "
             "4.1.59); what only Belay checks becomes a warning. The exit status is 1 if there is an error, "
@@ -126,8 +127,7 @@ void add_bench_summarize(core::Application& application) {
     command.options()
         .add_option("DIR", options->directory, "a package, a folder of packages, or one of logs")
         ->required();
-    command.choice("--ruleset", options->ruleset, {"1.0.0", "2.0.0", "3.0.0"},
-                   "the rules of a round of MLPerf HPC");
+    add_ruleset(command, options->ruleset);
     command.choice("--format", options->format, {"text", "json", "csv", "markdown"},
                    "how to print the table");
     command.choice("--compat", options->compat, {"none", "official"},

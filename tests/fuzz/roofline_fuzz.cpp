@@ -1,3 +1,4 @@
+#include "bench/compliance/facts.h"
 #include "bench/roofline/machine_json.h"
 #include "bench/roofline/report.h"
 #include "bench/roofline/run_facts.h"
@@ -19,12 +20,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             "again");
         if (!again) std::abort();
     }
-    auto facts = roofline::facts_of_log(text, "run.log");
+    const auto facts = belay::bench::facts_of_log(text, "run.log");
     if (!facts) return 0;
     const roofline::MeasuredMachine known{
         .machine = {
             .rates = {roofline::Number{.value = 1e12}, {.value = 1e11}, {.value = 1e9}, {.value = 1e8}}}};
-    if (const auto report = roofline::report_on(std::move(*facts), known, {}, std::nullopt))
+    if (const auto report =
+            roofline::report_on(roofline::run_facts_of(*facts, "run.log"), known, {}, std::nullopt))
         (void)to_json(*report).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     return 0;
 }

@@ -54,7 +54,8 @@ Figure time_figure(const Scene& scene, std::span<const FamilyModel> models,
                          ? std::optional(prediction.seconds * (1 + *prediction.worst_error) / kMinute)
                          : std::nullopt});
     }
-    // The model along the units, at the batch of each of its points: where a line bends, more units stop helping.
+    // The model along the units, at the batch of the largest scale, as placements are predicted: where a line bends, more
+    // units stop helping.
     for (const FamilyModel& model : models) {
         if (model.benchmark != scene.benchmark || model.points.size() < 2) continue;
         FigureLine line{.kind = "fit",

@@ -1,5 +1,7 @@
 #include "bench/analysis/placement.h"
 
+#include "core/text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -91,8 +93,9 @@ std::vector<Placement> place_data(std::span<const SystemResult> systems, std::sp
             continue;
         }
         placement.data_bytes = *bytes;
+        std::vector<std::string> missing;
         if (!capacity.memory && !capacity.flash)
-            placement.missing = "what a node can hold is not known: give --node-memory and --node-flash";
+            missing.emplace_back("what a node can hold is not known: give --node-memory and --node-flash");
         const FamilyModel* model = nullptr;
         for (const FamilyModel& one : models)
             if (one.benchmark == key.first && one.family == key.second) model = &one;
@@ -113,8 +116,9 @@ std::vector<Placement> place_data(std::span<const SystemResult> systems, std::sp
             add_threshold(placement, "fits memory", placement.nodes_for_memory, units_per_node, model, *bytes,
                           capacity);
         } else {
-            placement.missing = "the number of nodes is not known";
+            missing.emplace_back("the number of nodes is not known");
         }
+        placement.missing = core::join(missing, "; ");
         placements.push_back(std::move(placement));
     }
     return placements;

@@ -31,7 +31,8 @@ std::optional<double> published_data_bytes(std::string_view benchmark, double tr
 std::optional<double> nodes_that_hold(double bytes, double capacity);
 
 struct PlacementRow {
-    std::string label;  // of the system, or "memory", "flash": the fewest nodes where it fits
+    // Of the system, or "fits memory" or "fits local flash": the fewest nodes where it does.
+    std::string label;
     bool measured = false;
     double units = 0, nodes = 0, bytes_per_node = 0;
     std::optional<bool> fits_memory, fits_flash;
@@ -44,7 +45,7 @@ struct Placement {
     double data_bytes = 0;
     std::optional<double> nodes_for_memory, nodes_for_flash;
     std::vector<PlacementRow> rows;
-    std::string missing;
+    std::string missing;  // what keeps something from being known, and what would give it; empty if nothing
 };
 
 // One for each family. `data_bytes`: instead of what is published.

@@ -174,6 +174,14 @@ TEST(bench_placement, says_what_is_not_known) {
               "the size of the data set is not known: give --data-bytes");
     EXPECT_EQ(place_data(systems, {}, 1e12, {})[0].missing,
               "what a node can hold is not known: give --node-memory and --node-flash");
+    std::vector<SystemResult> without_nodes = systems;
+    without_nodes[0].nodes.reset();
+    EXPECT_EQ(place_data(without_nodes, {}, 1e12, {.memory = 1e11})[0].missing,
+              "the number of nodes is not known");
+    EXPECT_EQ(
+        place_data(without_nodes, {}, 1e12, {})[0].missing,
+        "what a node can hold is not known: give --node-memory and --node-flash; the number of nodes is "
+        "not known");
     EXPECT_EQ(published_data_bytes("cosmoflow", 524'288), 1.7e12);
     EXPECT_FALSE(published_data_bytes("cosmoflow", 1024));
 }

@@ -52,8 +52,11 @@ struct LogFacts {
     std::optional<double> epochs;  // epoch_num of the last evaluation before run_stop, if the run had success
     int64_t evaluations = 0;
     std::optional<double> global_batch_size, train_samples, eval_samples, nodes, accelerators_per_node;
+    std::optional<double> ranks, model_parameters;
     std::optional<double> samples_per_second;
-    std::optional<double> data_wait_seconds_per_step, exposed_communication_seconds_per_step;
+    // By tracked_stats, means over its steps.
+    std::optional<double> step_seconds, data_wait_seconds_per_step, exposed_communication_seconds_per_step;
+    std::optional<double> flops_per_sample, memory_bytes_per_sample;
     std::optional<double> last_epoch, last_result;         // of that evaluation, whatever run_stop says
     bool success = false;                                  // run_stop's status
     bool has_status = false;                               // run_stop has one: some logs of round 0.7 do not

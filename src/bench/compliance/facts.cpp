@@ -1,5 +1,6 @@
 #include "bench/compliance/facts.h"
 
+#include "bench/compliance/tracked_stats.h"
 #include "core/utf8.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace belay::bench {
 
 namespace {
 
-constexpr std::array<std::string_view, 25> kFactKeys = {
+constexpr std::array<std::string_view, 27> kFactKeys = {
     "submission_benchmark",
     "submission_division",
     "submission_org",
@@ -35,10 +36,31 @@ constexpr std::array<std::string_view, 25> kFactKeys = {
     "eval_samples",
     "number_of_nodes",
     "accelerators_per_node",
+    "number_of_ranks",
+    "model_parameters_count",
     "seed",
     "resumed_from_step",
     "tracked_stats",
 };
+
+struct NumberFact {
+    FactKey key;
+    std::optional<double> LogFacts::* fact;
+};
+constexpr NumberFact kNumberFacts[] = {
+    {FactKey::kGlobalBatchSize, &LogFacts::global_batch_size},
+    {FactKey::kTrainSamples, &LogFacts::train_samples},
+    {FactKey::kEvalSamples, &LogFacts::eval_samples},
+    {FactKey::kNodes, &LogFacts::nodes},
+    {FactKey::kAcceleratorsPerNode, &LogFacts::accelerators_per_node},
+    {FactKey::kRanks, &LogFacts::ranks},
+    {FactKey::kModelParameters, &LogFacts::model_parameters},
+};
+
+std::optional<double> LogFacts::* number_fact_of(FactKey key) {
+    const auto* found = std::ranges::find(kNumberFacts, key, &NumberFact::key);
+    return found == std::end(kNumberFacts) ? nullptr : found->fact;
+}
 
 std::optional<double> finite(const PythonValue* value) {
     if (value == nullptr || value->kind() == PythonValue::Kind::kBool) return std::nullopt;
@@ -82,20 +104,6 @@ class Intervals {
     int64_t count_ = 0;
 };
 
-// The mean over steps of what a tracked_stats line says of the steps since the one before.
-class MeanOverSteps {
-  public:
-    void add(const std::optional<double>& value, double steps) {
-        if (!value) return;
-        sum_ += *value * steps;
-        steps_ += steps;
-    }
-    std::optional<double> mean() const { return steps_ > 0 ? std::optional(sum_ / steps_) : std::nullopt; }
-
-  private:
-    double sum_ = 0, steps_ = 0;
-};
-
 class FactsOfLog {
   public:
     LogFacts read(const LogLines& log) {
@@ -106,7 +114,8 @@ class FactsOfLog {
 
   private:
     void take(const LogEvent& event, double at) {
-        switch (static_cast<FactKey>(event.key)) {
+        const auto key = static_cast<FactKey>(event.key);
+        switch (key) {
             case FactKey::kBenchmark:
                 return take_name(facts_.benchmark, event);
             case FactKey::kDivision:
@@ -123,19 +132,13 @@ class FactsOfLog {
             case FactKey::kRunStop:
                 return take_stop(event, at);
             case FactKey::kGlobalBatchSize:
-                facts_.global_batch_size = finite(event.value);
-                return;
             case FactKey::kTrainSamples:
-                facts_.train_samples = finite(event.value);
-                return;
             case FactKey::kEvalSamples:
-                facts_.eval_samples = finite(event.value);
-                return;
             case FactKey::kNodes:
-                facts_.nodes = finite(event.value);
-                return;
             case FactKey::kAcceleratorsPerNode:
-                facts_.accelerators_per_node = finite(event.value);
+            case FactKey::kRanks:
+            case FactKey::kModelParameters:
+                facts_.*number_fact_of(key) = finite(event.value);
                 return;
             case FactKey::kSeed:
                 return take_seed(event);
@@ -199,7 +202,8 @@ class FactsOfLog {
                         line != nullptr ? shown(*line) : "");
         const bool is_text = event.value.is_text();
         facts_.seeds.try_emplace(
-            place, LoggedSeed{is_text ? core::to_valid_utf8(event.value.text()) : shown(event.value), is_text});
+            place,
+            LoggedSeed{is_text ? core::to_valid_utf8(event.value.text()) : shown(event.value), is_text});
     }
 
     void take_interval(const LogEvent& event, double at) {
@@ -224,7 +228,7 @@ class FactsOfLog {
             case FactKey::kEvalStop:
                 return end_evaluation(at);
             case FactKey::kResumedFromStep:
-                last_step_ = finite(event.value).value_or(last_step_);
+                if (const auto step = finite(event.value)) means_.begin_at(*step);
                 return;
             case FactKey::kTrackedStats:
                 return take_statistics(event.value);
@@ -233,16 +237,16 @@ class FactsOfLog {
         }
     }
 
-    // Of Belay's trainer: means since the line before.
+    // Of Belay's trainer, and of others that say how fast they are.
     void take_statistics(const PythonValue& value) {
-        const auto step = finite(value.member("step"));
-        const double before = last_step_;
-        last_step_ = step.value_or(last_step_ + 1);
-        const double steps = last_step_ > before ? last_step_ - before : std::max(last_step_, 1.0);
-        data_wait_.add(finite(value.member("data_wait_seconds")), steps);
-        communication_.add(finite(value.member("exposed_communication_seconds")), steps);
-        if (const auto rate = finite(value.member("samples_per_second")); rate && *rate > 0)
-            seconds_per_sample_.add(1 / *rate, steps);
+        const auto number = [&](std::string_view name) { return finite(value.member(name)); };
+        means_.add({.step = number("step"),
+                    .samples_per_second = number("samples_per_second"),
+                    .step_seconds = number("step_seconds"),
+                    .flops_per_second = number("fp32_flops_per_second"),
+                    .memory_bytes_per_second = number("memory_bytes_per_second"),
+                    .data_wait_seconds = number("data_wait_seconds"),
+                    .exposed_communication_seconds = number("exposed_communication_seconds")});
     }
 
     void finish() {
@@ -255,14 +259,12 @@ class FactsOfLog {
         facts_.evaluation_seconds = evaluation_.seconds();
         facts_.epochs_seconds = epoch_.count() > 0 ? epoch_.seconds() : block_.seconds();
         facts_.evaluations = evaluation_.count() > 0 ? evaluation_.count() : results_;
-        facts_.data_wait_seconds_per_step = data_wait_.mean();
-        facts_.exposed_communication_seconds_per_step = communication_.mean();
         facts_.samples_per_second = throughput();
+        means_.put_into(facts_);  // what the trainer measured goes before
     }
 
-    // Of what the trainer measured, else of the epochs without the evaluations in them.
+    // Of the epochs without the evaluations in them.
     std::optional<double> throughput() const {
-        if (const auto seconds = seconds_per_sample_.mean()) return 1 / *seconds;
         const auto training = finite(std::optional(training_of_whole_epochs_));
         if (!training || !(*training > 0) || !facts_.train_samples) return std::nullopt;
         return whole_epochs_ * *facts_.train_samples / *training;
@@ -275,8 +277,7 @@ class FactsOfLog {
     bool is_within_epoch_ = false;
     double evaluation_of_epoch_ = 0;  // of the one that is open
     double whole_epochs_ = 0, training_of_whole_epochs_ = 0;
-    double last_step_ = 0;
-    MeanOverSteps data_wait_, communication_, seconds_per_sample_;
+    MeansOverSteps means_;
 };
 
 }  // namespace
@@ -285,8 +286,23 @@ std::span<const std::string_view> fact_keys() {
     return kFactKeys;
 }
 
+std::optional<double> LogFacts::* number_fact(std::string_view key) {
+    const auto* found = std::ranges::find(kFactKeys, key);
+    return number_fact_of(static_cast<FactKey>(found - kFactKeys.begin()));
+}
+
 LogFacts facts_of(const LogLines& log) {
     return FactsOfLog().read(log);
+}
+
+core::Result<LogFacts> facts_of_log(std::string_view bytes, std::string_view file) {
+    KeySet keys;
+    for (std::string_view key : kFactKeys) keys.add(key);
+    const LogLines log = read_log(bytes, keys);
+    if (log.parsed_lines == 0)
+        return core::bad_input("{}: no line of it is MLLOG", file)
+            .hint("name what a training run printed, with lines that begin with :::MLLOG");
+    return facts_of(log);
 }
 
 }  // namespace belay::bench

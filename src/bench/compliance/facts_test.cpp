@@ -1,4 +1,5 @@
-#include "bench/compliance/check.h"
+#include "bench/compliance/facts.h"
+
 #include "bench/compliance/log_for_tests.h"
 
 namespace belay::bench {
@@ -122,6 +123,64 @@ TestLog log_with_steps(const std::vector<TestLine>& before) {
     const auto first = log.lines.insert(stop, {line, second});
     log.lines.insert(first, before.begin(), before.end());
     return log;
+}
+
+// 10 steps at 100 samples/s and 30 at 50: 40 steps in 0.8 + 4.8 s with 8 samples each.
+TEST(bench_check, a_log_of_our_own_trainer_says_what_a_sample_takes) {
+    TestLog log;
+    log.add_values({{"number_of_ranks", "4"}, {"model_parameters_count", "147740"}});
+    log.add(
+        "tracked_stats",
+        R"({"step": 10, "samples_per_second": 100, "step_seconds": 0.08, "fp32_flops_per_second": 100e9})");
+    log.add("tracked_stats",
+            R"({"step": 40, "samples_per_second": 50, "step_seconds": 0.16, "fp32_flops_per_second": 50e9, )"
+            R"("memory_bytes_per_second": 1e9})");
+    const LogFacts facts = facts_of_log(log.text(), "run.log").value();
+    EXPECT_EQ(facts.ranks, 4);
+    EXPECT_EQ(facts.model_parameters, 147740);
+    EXPECT_NEAR(facts.samples_per_second.value(), 320 / 5.6, 1e-9);
+    EXPECT_NEAR(facts.step_seconds.value(), 5.6 / 40, 1e-12);
+    EXPECT_NEAR(facts.flops_per_sample.value(), 1e9, 1e-3);
+    EXPECT_NEAR(facts.memory_bytes_per_sample.value(), 2e7, 1e-3) << "of the rows that say it";
+}
+
+TEST(bench_check, steps_that_begin_again_count) {
+    TestLog log;
+    log.add("tracked_stats", R"({"step": 100, "samples_per_second": 10})");
+    log.add("tracked_stats", R"({"step": 100, "samples_per_second": 20})");
+    EXPECT_NEAR(facts_of_log(log.text(), "run.log")->samples_per_second.value(), 200 / 15.0, 1e-9)
+        << "of each run as many";
+}
+
+TEST(bench_check, what_is_wrong_in_tracked_stats_says_nothing) {
+    TestLog log;
+    for (const char* value : {"5", "[]", R"({"samples_per_second": 0})", R"({"samples_per_second": "fast"})",
+                              R"({"samples_per_second": true})", R"({"samples_per_second": NaN})"})
+        log.add("tracked_stats", value);
+    log.add("number_of_ranks", "\"many\"");
+    const LogFacts facts = facts_of_log(log.text(), "run.log").value();
+    EXPECT_FALSE(facts.samples_per_second);
+    EXPECT_FALSE(facts.flops_per_sample);
+    EXPECT_FALSE(facts.step_seconds);
+    EXPECT_FALSE(facts.ranks);
+}
+
+TEST(bench_check, facts_of_a_file_without_mllog_are_refused_with_its_name) {
+    for (const std::string_view text : {"", "hello\n", ":::MLLOG {\n"}) {
+        const auto refused = facts_of_log(text, "notes.txt");
+        ASSERT_FALSE(refused) << text;
+        EXPECT_EQ(refused.error().kind(), core::ErrorKind::kBadInput);
+        EXPECT_EQ(refused.error().message(), "notes.txt: no line of it is MLLOG");
+        EXPECT_NE(refused.error().hint_text(), "");
+    }
+}
+
+TEST(bench_check, a_key_has_a_fact_where_its_value_is_a_number) {
+    LogFacts facts;
+    facts.*number_fact("number_of_nodes") = 3;
+    EXPECT_EQ(facts.nodes, 3);
+    EXPECT_EQ(number_fact("seed"), nullptr);
+    EXPECT_EQ(number_fact("nobody's"), nullptr);
 }
 
 TEST(bench_check, a_run_that_goes_on_begins_to_count_where_it_does) {

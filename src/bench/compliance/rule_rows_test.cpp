@@ -260,7 +260,9 @@ TEST(bench_check, round_2_is_round_1_and_round_3_differs_in_staging_and_openfold
               std::vector<std::string>{"staging_start"});
     EXPECT_TRUE(verdict_on(staged_early, {}, "3.0.0").passed);
     EXPECT_FALSE(verdict_on(valid_log("openfold", "open"), {}, "2.0.0").passed);
-    EXPECT_FALSE(rules_of(rules_named("2.0.0"), "openfold", "closed"));
+    EXPECT_EQ(rules_of(rules_named("2.0.0"), "openfold", "closed").error().message(),
+              "\"openfold\" is not a benchmark of HPC 2.0.0");
+    EXPECT_EQ(rules_of(rules_named("2.0.0"), "oc20", "shut").error().message(), "\"shut\" is not a division");
 }
 
 }  // namespace

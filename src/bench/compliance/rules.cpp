@@ -172,11 +172,11 @@ core::Result<std::vector<BenchmarkRule>> rules_of(const RuleSet& rules, std::str
     const std::string common = fmt::format("{}_common", division),
                       last = fmt::format("{}_{}", division, benchmark);
     if (rules.file(common) == nullptr)
-        return core::bad_input("{}: is not a division", division).hint("write closed or open");
+        return core::bad_input("\"{}\" is not a division", division).hint("write closed or open");
     const Rule* names = rules.file(common)->rules.front().rule;  // of submission_benchmark
     if (benchmark.empty() ||
         std::ranges::find(names->tests[0].words, benchmark) == names->tests[0].words.end())
-        return core::bad_input("{}: is not a benchmark of HPC {}", benchmark, rules.name())
+        return core::bad_input("\"{}\" is not a benchmark of HPC {}", benchmark, rules.name())
             .hint(fmt::format("write {}", words_of_one_of(names->tests[0])));
     std::vector<Branch> queue = {{"common", ""}, {common, ""}, {last, ""}};
     std::vector<BenchmarkRule> found;

@@ -1,6 +1,7 @@
 #include "bench/roofline/cold_read.h"
 
 #include "core/directory.h"
+#include "core/hash.h"
 #include "core/parallel.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -26,10 +27,9 @@ using core::Result;
 constexpr size_t kPiece = size_t{1} << 20;
 constexpr size_t kMostDepth = 64;  // directories in one another
 
-// FNV-1a: an order without a pattern, and the same on every node.
+// An order without a pattern, and the same on every node.
 uint64_t rank_of_name(std::string_view name) {
-    uint64_t hash = 0xcbf29ce484222325U;
-    for (const char byte : name) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+    const uint64_t hash = core::fnv1a(name);
     return hash ^ (hash >> 29U);
 }
 

@@ -102,14 +102,6 @@ Drawing start_drawing(std::span<const FigureRun> runs) {
     return drawing;
 }
 
-// "10 GFLOP/s" at a decade.
-std::string decade_text(double value, std::string_view unit) {
-    constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
-    size_t prefix = 0;
-    while (value >= 999.5 && prefix + 1 < std::size(kPrefixes)) value /= 1000, ++prefix;
-    return fmt::format("{:g} {}{}", value, kPrefixes[prefix], unit);
-}
-
 void draw_axes(Drawing& drawing) {
     const Axis& x = drawing.x;
     const Axis& y = drawing.y;
@@ -119,7 +111,7 @@ void draw_axes(Drawing& drawing) {
     }
     for (double decade = std::pow(10, std::ceil(std::log10(y.low))); decade <= y.high; decade *= 10) {
         drawing.line(x.from, y.at(decade), x.to, y.at(decade), "#dddddd", "");
-        drawing.text(x.from - 6, y.at(decade) + 4, "end", "#444444", decade_text(decade, "FLOP/s"));
+        drawing.text(x.from - 6, y.at(decade) + 4, "end", "#444444", amount_text(decade, "FLOP/s"));
     }
     drawing.text((x.from + x.to) / 2, kHeight - 16, "middle", "#222222",
                  "FLOP per byte of memory, network or storage (of one sample, one rank)");
@@ -134,7 +126,7 @@ void draw_slope(Drawing& drawing, Resource resource, double rate, double peak) {
                  drawing.y.at(rate * last), colour_of(resource), "stroke-width=\"1.5\"");
     const double middle = std::sqrt(first * last);
     drawing.text(drawing.x.at(middle) - 6, drawing.y.at(rate * middle) - 6, "end", colour_of(resource),
-                 fmt::format("{} {}", to_text(resource), decade_text(rate, "B/s")));
+                 fmt::format("{} {}", to_text(resource), amount_text(rate, "B/s")));
 }
 
 void draw_roofs(Drawing& drawing, std::span<const FigureRun> runs) {
@@ -150,7 +142,7 @@ void draw_roofs(Drawing& drawing, std::span<const FigureRun> runs) {
             drawing.line(drawing.x.at(std::max(ridge, drawing.x.low)), drawing.y.at(peak), drawing.x.to,
                          drawing.y.at(peak), colour_of(Resource::kCompute), "stroke-width=\"1.5\"");
             drawing.text(drawing.x.to - 4, drawing.y.at(peak) - 6, "end", colour_of(Resource::kCompute),
-                         "compute " + decade_text(peak, "FLOP/s"));
+                         "compute " + amount_text(peak, "FLOP/s"));
         }
         for (const auto& slope : run.slopes)
             if (std::ranges::find(slopes, slope) == slopes.end()) {

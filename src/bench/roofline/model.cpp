@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+
+#include <fmt/format.h>
 
 namespace belay::bench::roofline {
 
@@ -155,12 +158,6 @@ std::string_view rate_symbol(Resource resource) {
     return kRows[index_of(resource)].symbol;
 }
 
-std::optional<Resource> resource_named(std::string_view name) {
-    for (const Resource resource : kResources)
-        if (to_text(resource) == name) return resource;
-    return std::nullopt;
-}
-
 std::string_view to_text(Sense sense) {
     return kSenses[static_cast<size_t>(sense)];
 }
@@ -169,6 +166,13 @@ std::optional<Sense> sense_named(std::string_view name) {
     for (const Sense sense : {Sense::kValue, Sense::kAtLeast, Sense::kAtMost})
         if (to_text(sense) == name) return sense;
     return std::nullopt;
+}
+
+std::string amount_text(double value, std::string_view unit) {
+    constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+    size_t prefix = 0;
+    while (value >= 999.5 && prefix + 1 < std::size(kPrefixes)) value /= 1000, ++prefix;
+    return fmt::format("{:.3g} {}{}", value, kPrefixes[prefix], unit);
 }
 
 Number network_bytes(const Workload& workload) {

@@ -25,9 +25,8 @@ namespace belay::bench::roofline {
 enum class Resource : uint8_t { kCompute, kMemory, kNetwork, kIo };
 inline constexpr std::array kResources = {Resource::kCompute, Resource::kMemory, Resource::kNetwork,
                                           Resource::kIo};
-std::string_view to_text(Resource resource);                    // "compute", "memory", "network", "io"
-std::string_view rate_symbol(Resource resource);                // "F", "B_m", "B_n", "B_io"
-std::optional<Resource> resource_named(std::string_view name);  // as to_text() says
+std::string_view to_text(Resource resource);      // "compute", "memory", "network", "io"
+std::string_view rate_symbol(Resource resource);  // "F", "B_m", "B_n", "B_io"
 constexpr size_t index_of(Resource resource) {
     return static_cast<size_t>(resource);
 }
@@ -36,6 +35,8 @@ constexpr size_t index_of(Resource resource) {
 enum class Sense : uint8_t { kValue, kAtLeast, kAtMost };
 std::string_view to_text(Sense sense);  // "value", "at_least", "at_most"
 std::optional<Sense> sense_named(std::string_view name);
+
+std::string amount_text(double value, std::string_view unit);  // "12.3 GFLOP/s"
 
 // Nothing where it is not known; then `source` may say what would give it.
 struct Number {

@@ -217,11 +217,16 @@ TEST(roofline_model, numbers_that_cannot_be_are_refused) {
 }
 
 TEST(roofline_model, names_read_back) {
-    for (const Resource resource : kResources) EXPECT_EQ(resource_named(to_text(resource)), resource);
     for (const Sense sense : {Sense::kValue, Sense::kAtLeast, Sense::kAtMost})
         EXPECT_EQ(sense_named(to_text(sense)), sense);
-    EXPECT_FALSE(resource_named("disk"));
     EXPECT_FALSE(sense_named(""));
+}
+
+TEST(roofline_model, amounts_have_three_digits_and_a_prefix) {
+    EXPECT_EQ(amount_text(1e10, "FLOP/s"), "10 GFLOP/s");
+    EXPECT_EQ(amount_text(12.3456e6, "B"), "12.3 MB");
+    EXPECT_EQ(amount_text(999.6, "B"), "1 kB");
+    EXPECT_EQ(amount_text(0.5, "B"), "0.5 B");
 }
 
 }  // namespace

@@ -116,10 +116,7 @@ Result<RunReport> report_on(RunFacts facts, const std::optional<MeasuredMachine>
                             const Given& given, const std::optional<Moved>& moved) {
     if (given.ranks) facts.ranks = given.ranks;
     if (given.batch) facts.global_batch = given.batch;
-    if (given.throughput) {
-        facts.samples_per_second = given.throughput;
-        facts.throughput_source = kGiven;
-    }
+    if (given.throughput) facts.samples_per_second = given.throughput;
     Workload workload = facts.workload();
     give(workload.flops, given.flops);
     give(workload.memory_bytes, given.memory_bytes);

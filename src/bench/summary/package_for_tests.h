@@ -67,7 +67,8 @@ class PackageOnDisk {
     }
     nlohmann::ordered_json description() const {
         nlohmann::ordered_json system;
-        for (std::string_view field : required_system_fields()) system[std::string(field)] = "";
+        const auto empty = parse_system_description("{}", "s.json").value();
+        for (const std::string& field : empty.missing) system[field] = "";
         system["submitter"] = "Org";
         system["division"] = "closed";
         system["status"] = "onprem";

@@ -63,10 +63,6 @@ constexpr NamedRound kRounds[] = {{"1.0.0", 1}, {"2.0.0", 2}, {"3.0.0", 3},
 
 }  // namespace
 
-std::span<const ReferenceRuns> all_reference_runs() {
-    return kRuns;
-}
-
 std::vector<ReferenceRuns> reference_runs(int round, std::string_view benchmark) {
     std::vector<ReferenceRuns> found;
     for (const ReferenceRuns& runs : kRuns)

@@ -18,8 +18,6 @@ struct ReferenceRuns {
     std::span<const double> epochs;       // of each run, in the order of the source
 };
 
-// All rounds.
-std::span<const ReferenceRuns> all_reference_runs();
 // Those of one round, by batch size; none for a benchmark without any.
 std::vector<ReferenceRuns> reference_runs(int round, std::string_view benchmark);
 

@@ -128,7 +128,8 @@ TEST(bench, seeds_are_whole_numbers_and_each_run_has_one) {
     const std::vector<SeedsOfRun> runs = {seeds_of("a", {}), seeds_of("b", {{"m:1", {"x", true}}}),
                                           seeds_of("c", {{"m:1", {"1"}}, {"m:2", {"2"}}})};
     const SeedVerdict verdict = check_seeds(runs);
-    EXPECT_THAT(verdict.errors, ElementsAre(HasSubstr("a logs no seed"), HasSubstr("\"x\" at m:1, which is not a whole number")));
+    EXPECT_THAT(verdict.errors, ElementsAre(HasSubstr("a logs no seed"),
+                                            HasSubstr("\"x\" at m:1, which is not a whole number")));
     EXPECT_THAT(verdict.warnings, ElementsAre("c logs 2 seeds"));
 }
 
@@ -138,14 +139,33 @@ TEST(bench, seeds_are_what_int_makes_of_them_in_python) {
         std::string_view whole;  // empty: none
     };
     const std::string long_one = "123456789012345678901234567890";
-    for (const Row& row : {Row{{"7"}, "7"}, Row{{"-7"}, "-7"}, Row{{"7.9"}, "7"}, Row{{"-0.5"}, "0"},
-                           Row{{"1000.0"}, "1000"}, Row{{"1e+16"}, "10000000000000000"}, Row{{"true"}, "1"},
-                           Row{{"false"}, "0"}, Row{{"null"}, ""}, Row{{"[7]"}, ""}, Row{{"NaN"}, ""},
-                           Row{{"Infinity"}, ""}, Row{{long_one}, long_one}, Row{{"7", true}, "7"},
-                           Row{{" +007\n", true}, "7"}, Row{{"-0", true}, "0"}, Row{{"1_000", true}, "1000"},
-                           Row{{long_one, true}, long_one}, Row{{"7.9", true}, ""}, Row{{"1e3", true}, ""},
-                           Row{{"true", true}, ""}, Row{{"1__0", true}, ""}, Row{{"_1", true}, ""},
-                           Row{{"1_", true}, ""}, Row{{"+", true}, ""}, Row{{"- 7", true}, ""}, Row{{"", true}, ""}}) {
+    for (const Row& row : {Row{{"7"}, "7"},
+                           Row{{"-7"}, "-7"},
+                           Row{{"7.9"}, "7"},
+                           Row{{"-0.5"}, "0"},
+                           Row{{"1000.0"}, "1000"},
+                           Row{{"1e+16"}, "10000000000000000"},
+                           Row{{"true"}, "1"},
+                           Row{{"false"}, "0"},
+                           Row{{"null"}, ""},
+                           Row{{"[7]"}, ""},
+                           Row{{"NaN"}, ""},
+                           Row{{"Infinity"}, ""},
+                           Row{{long_one}, long_one},
+                           Row{{"7", true}, "7"},
+                           Row{{" +007\n", true}, "7"},
+                           Row{{"-0", true}, "0"},
+                           Row{{"1_000", true}, "1000"},
+                           Row{{long_one, true}, long_one},
+                           Row{{"7.9", true}, ""},
+                           Row{{"1e3", true}, ""},
+                           Row{{"true", true}, ""},
+                           Row{{"1__0", true}, ""},
+                           Row{{"_1", true}, ""},
+                           Row{{"1_", true}, ""},
+                           Row{{"+", true}, ""},
+                           Row{{"- 7", true}, ""},
+                           Row{{"", true}, ""}}) {
         const SeedsOfRun run = seeds_of("a", {{"m:1", row.seed}});
         const auto errors = check_seeds(std::vector{run, run}).errors;
         if (row.whole.empty())

@@ -56,10 +56,9 @@ SeedVerdict check_seeds(std::span<const SeedsOfRun> runs) {
         for (const auto& [place, logged] : run.seeds) {
             const std::optional<std::string> seed = whole_number(logged);
             if (!seed) {
-                verdict.errors.push_back(fmt::format("{} logs the seed {} at {}, which is not a whole number",
-                                                     run.file,
-                                                     logged.is_text ? fmt::format("\"{}\"", logged.value) : logged.value,
-                                                     place));
+                verdict.errors.push_back(
+                    fmt::format("{} logs the seed {} at {}, which is not a whole number", run.file,
+                                logged.is_text ? fmt::format("\"{}\"", logged.value) : logged.value, place));
                 continue;
             }
             const auto [found, is_new] = seen.try_emplace({place, *seed}, run.file);

@@ -74,10 +74,6 @@ std::optional<double> SystemDescription::units_per_node() const {
     return std::nullopt;
 }
 
-std::span<const std::string_view> required_system_fields() {
-    return kRequired;
-}
-
 core::Result<SystemDescription> parse_system_description(std::string_view text, std::string_view file) {
     BELAY_TRY(json, core::parse_json_file(text, file));
     if (!json.is_object())

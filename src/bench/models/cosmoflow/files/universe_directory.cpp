@@ -1,6 +1,7 @@
 #include "bench/models/cosmoflow/files/universe_directory.h"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace belay::bench::cosmoflow {
 
@@ -67,8 +68,11 @@ Result<std::string> UniverseDirectory::name(Split split, uint32_t index) const {
 
 Result<Parameters> UniverseDirectory::read(Split split, uint32_t index, std::span<int16_t> counts) const {
     BELAY_TRY(its_name, name(split, index));
-    BELAY_TRY(bytes, directory_.read_file(its_name, universe_record_limit(side_)));
-    return core::with_context(decode_universe_record(bytes, side_, counts),
+    auto bytes = directory_.read_file(its_name, universe_record_limit(side_));
+    if (!bytes && bytes.error().errno_value() == EFBIG)
+        return std::unexpected(std::move(bytes.error()).hint(kSideHint));
+    BELAY_CHECK(bytes);
+    return core::with_context(decode_universe_record(*bytes, side_, counts),
                               directory_.path_of(its_name).string());
 }
 

@@ -50,7 +50,8 @@ Result<Feature> feature_of(std::string_view example, std::string_view name, Feat
 
 // The cells per edge of a universe with so many bytes of counts, if any has.
 std::optional<size_t> side_of(size_t bytes) {
-    const auto side = static_cast<size_t>(std::lround(std::cbrt(static_cast<double>(bytes / sizeof(Cell)))));
+    const double cells = static_cast<double>(bytes) / sizeof(Cell);
+    const auto side = static_cast<size_t>(std::lround(std::cbrt(cells)));
     if (side * side * side * sizeof(Cell) != bytes) return std::nullopt;
     return side;
 }
@@ -60,8 +61,7 @@ Result<> check_length(std::string_view x, uint32_t side) {
     if (x.size() == wanted) return {};
     const auto found = side_of(x.size());
     if (!found) return bad_input("its feature \"x\" has {} bytes; this profile needs {}", x.size(), wanted);
-    return bad_input("it has {} cells per edge; this profile needs {}", *found, side)
-        .hint("the data of MLPerf HPC have 128, and are for --profile full");
+    return bad_input("it has {} cells per edge; this profile needs {}", *found, side).hint(kSideHint);
 }
 
 // [cell][channel] to [channel][cell].

@@ -13,6 +13,9 @@
 
 namespace belay::bench::cosmoflow {
 
+inline constexpr const char* kSideHint =
+    "the data of MLPerf HPC have 128 cells per edge, which --profile full takes";
+
 // Writes the counts of a universe with this side as counts[channel][z][y][x] and returns its parameters. Errors: kBadInput for
 // anything else; kSystem, ENOMEM.
 core::Result<Parameters> decode_universe_record(std::string_view file, uint32_t side,

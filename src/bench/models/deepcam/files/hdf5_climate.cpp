@@ -1,11 +1,13 @@
 #include "bench/models/deepcam/files/hdf5_climate.h"
 
+#include "bench/models/deepcam/files/inflated_size.h"
 #include "core/program.h"
 
 #include <algorithm>
 #include <cmath>
 #include <hdf5.h>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -89,7 +91,97 @@ std::string shape_text(std::span<const hsize_t> sizes) {
     return fmt::format("{}", fmt::join(sizes, " x "));
 }
 
-// That it has these sizes, and nothing but its own bytes to be read.
+// Which of a data set's filters is deflate. Errors: kBadInput for any but shuffle and, behind it, deflate: others may
+// expand a chunk to any size, or are code from elsewhere.
+Result<std::optional<unsigned>> place_of_deflate(hid_t creation, std::string_view name) {
+    const int count = H5Pget_nfilters(creation);
+    if (count < 0) return std::unexpected(library_error(name));
+    std::optional<unsigned> found;
+    for (unsigned place = 0; place < static_cast<unsigned>(count); ++place) {
+        unsigned flags = 0, config = 0;
+        size_t values = 0;
+        const H5Z_filter_t filter =
+            H5Pget_filter2(creation, place, &flags, &values, nullptr, 0, nullptr, &config);
+        if (filter < 0) return std::unexpected(library_error(name));
+        const bool is_shuffle = filter == H5Z_FILTER_SHUFFLE && place == 0;
+        if (found || (!is_shuffle && filter != H5Z_FILTER_DEFLATE))
+            return bad_input(
+                "its {} was written with the filter {} in place {} of {}; shuffle and, behind it, deflate "
+                "are read",
+                name, static_cast<int>(filter), place + 1, count);
+        if (!is_shuffle) found = place;
+    }
+    return found;
+}
+
+struct Chunks {
+    std::vector<hsize_t> sizes;
+    uint64_t bytes = 0;  // of each, expanded
+};
+
+Result<Chunks> chunks_of(hid_t creation, std::string_view name, std::span<const hsize_t> sizes,
+                         size_t element_bytes) {
+    // libhdf5 keeps some hundred bytes for each; DeepCAM's samples in chunks of a row have 768.
+    constexpr hsize_t kMostChunks = 1 << 16;
+    const int rank = static_cast<int>(sizes.size());
+    Chunks chunks{.sizes = std::vector<hsize_t>(sizes.size()), .bytes = element_bytes};
+    if (H5Pget_chunk(creation, rank, chunks.sizes.data()) != rank)
+        return std::unexpected(library_error(name));
+    hsize_t count = 1;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+        if (chunks.sizes[i] == 0 || chunks.sizes[i] > sizes[i])
+            return bad_input("its {} has chunks larger than itself: it is damaged", name);
+        count *= (sizes[i] + chunks.sizes[i] - 1) / chunks.sizes[i];
+        chunks.bytes *= chunks.sizes[i];
+    }
+    if (count > kMostChunks)
+        return bad_input("its {} has {} chunks; up to {} are read", name, count, kMostChunks);
+    return chunks;
+}
+
+// Sets `place` to the next chunk's; false behind the last one.
+bool go_on(std::vector<hsize_t>& place, const Chunks& chunks, std::span<const hsize_t> sizes) {
+    for (size_t i = place.size(); i-- > 0; place[i] = 0)
+        if ((place[i] += chunks.sizes[i]) < sizes[i]) return true;
+    return false;
+}
+
+// That each chunk has as many bytes as it should when it is expanded, before libhdf5 does that: it follows a deflate stream to
+// whatever size that has, a thousand times what is stored, and does not look whether it has become a whole chunk.
+Result<> check_chunks(hid_t data_set, hid_t creation, std::string_view name, std::span<const hsize_t> sizes,
+                      size_t element_bytes) {
+    BELAY_TRY(deflate, place_of_deflate(creation, name));
+    BELAY_TRY(chunks, chunks_of(creation, name, sizes, element_bytes));
+    const uint64_t most_stored =
+        chunks.bytes + chunks.bytes / 4 + 1024;  // deflate's worst is an eighth and some
+    std::string stored;
+    std::vector<hsize_t> place(sizes.size());
+    do {
+        hsize_t bytes = 0;
+        if (H5Dget_chunk_storage_size(data_set, place.data(), &bytes) < 0)
+            return std::unexpected(library_error(name));
+        if (bytes == 0) continue;  // never written
+        if (bytes > most_stored)
+            return bad_input("its {} has a chunk stored in {} bytes, for {}: it is damaged", name, bytes,
+                             chunks.bytes);
+        stored.resize(bytes);
+        uint32_t filters_left_out = 0;
+        if (H5Dread_chunk(data_set, H5P_DEFAULT, place.data(), &filters_left_out, stored.data()) < 0)
+            return std::unexpected(library_error(name));
+        uint64_t expanded = bytes;
+        if (deflate && (filters_left_out >> *deflate & 1U) == 0) {
+            BELAY_TRY(inflated, core::with_context(inflated_size(stored, chunks.bytes),
+                                                   fmt::format("its {}: a chunk", name)));
+            expanded = inflated;
+        }
+        if (expanded != chunks.bytes)
+            return bad_input("its {} has a chunk that expands to {} {} bytes, and should have {}", name,
+                             expanded > chunks.bytes ? "at least" : "only", expanded, chunks.bytes);
+    } while (go_on(place, chunks, sizes));
+    return {};
+}
+
+// That it has these sizes, and nothing but its own bytes to be read, of which there are as many as these sizes need.
 Result<> check_data_set(hid_t data_set, std::string_view name, std::span<const hsize_t> wanted) {
     Handle space(H5Dget_space(data_set), H5Sclose);
     std::vector<hsize_t> sizes(H5S_MAX_RANK);
@@ -113,15 +205,9 @@ Result<> check_data_set(hid_t data_set, std::string_view name, std::span<const h
     const H5D_layout_t layout = H5Pget_layout(creation.get());
     if (layout == H5D_VIRTUAL || H5Pget_external_count(creation.get()) != 0)
         return bad_input("its {} lies in other files, which are not read", name);
-    if (layout == H5D_CHUNKED) {
-        std::vector<hsize_t> chunk(sizes.size());
-        if (H5Pget_chunk(creation.get(), rank, chunk.data()) != rank)
-            return std::unexpected(library_error(name));
-        for (size_t i = 0; i < chunk.size(); ++i)
-            if (chunk[i] > sizes[i])
-                return bad_input("its {} has chunks larger than itself: it is damaged", name);
-    }
-    return {};
+    return layout == H5D_CHUNKED
+               ? check_chunks(data_set, creation.get(), name, sizes, H5Tget_size(type.get()))
+               : Result<>();
 }
 
 Result<> read_data_set(hid_t file, const std::string& name, std::span<const hsize_t> sizes, hid_t memory_type,

@@ -4,7 +4,8 @@
 //
 // The files are read here and given to libhdf5 as bytes: it opens nothing by itself, locks nothing (which parallel file
 // systems refuse) and follows no link. Everything in a file is taken as foreign: shapes are compared before anything is
-// allocated for them. libhdf5 is called by one thread at a time, and is silent.
+// allocated for them, and compressed data (deflate, shuffle) are expanded to these and no further. libhdf5 is called by one
+// thread at a time, and is silent.
 #pragma once
 
 #include "bench/models/deepcam/architecture.h"

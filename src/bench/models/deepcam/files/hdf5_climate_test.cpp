@@ -1,13 +1,12 @@
 #include "bench/models/deepcam/files/hdf5_climate.h"
 
 #include "bench/models/deepcam/files/climate_directory.h"
+#include "bench/models/deepcam/files/climate_for_tests.h"
 #include "bench/synthetic/random.h"
 #include "core/file.h"
 #include "core/output.h"
 
-#include <functional>
 #include <hdf5.h>
-#include <numeric>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -19,72 +18,6 @@ using testing::HasSubstr;
 
 const Shape kImage = {.channels = 3, .height = 4, .width = 5};
 constexpr size_t kCells = 20;
-
-// How a file for the tests is made; the defaults are right.
-struct Made {
-    std::vector<hsize_t> data_sizes = {4, 5, 3}, label_sizes = {4, 5}, chunk = {};
-    std::vector<int32_t> labels = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1};
-    hid_t label_type = H5T_STD_I32LE;
-    bool with_labels = true, by_link = false, is_external = false, is_compressed = false;
-};
-
-void write_set(hid_t file, const char* name, const std::vector<hsize_t>& sizes, hid_t type, hid_t memory_type,
-               const void* values, const Made& made) {
-    const hid_t space = H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr);
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    if (made.chunk.size() == sizes.size())
-        H5Pset_chunk(creation, static_cast<int>(sizes.size()), made.chunk.data());
-    if (made.chunk.size() == sizes.size() && made.is_compressed) H5Pset_deflate(creation, 6);
-    if (made.is_external) H5Pset_external(creation, "elsewhere.bin", 0, H5F_UNLIMITED);
-    const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    ASSERT_GE(set, 0) << name;
-    if (!made.is_external) {
-        ASSERT_GE(H5Dwrite(set, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), 0);
-    }
-    H5Dclose(set);
-    H5Pclose(creation);
-    H5Sclose(space);
-}
-
-// The bytes of a file that `fill` has filled.
-std::string bytes_of(const std::function<void(hid_t file)>& fill) {
-    const core::TemporaryDirectory directory = *core::TemporaryDirectory::create();
-    const std::string path = (directory.path() / "made.h5").string();
-    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    EXPECT_GE(file, 0);
-    H5Gclose(H5Gcreate2(file, "climate", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    fill(file);
-    H5Fclose(file);
-    return *core::read_file(path);
-}
-
-std::string sample_bytes(const Made& made = {}) {
-    return bytes_of([&](hid_t file) {
-        std::vector<float> data(
-            std::accumulate(made.data_sizes.begin(), made.data_sizes.end(), size_t{1}, std::multiplies<>()));
-        std::iota(data.begin(), data.end(), 0.0F);  // cell * 3 + channel
-        if (made.by_link) {
-            write_set(file, "elsewhere", made.data_sizes, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, data.data(),
-                      made);
-            H5Lcreate_soft("/elsewhere", file, "climate/data", H5P_DEFAULT, H5P_DEFAULT);
-        } else {
-            write_set(file, "climate/data", made.data_sizes, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, data.data(),
-                      made);
-        }
-        if (made.with_labels)
-            write_set(file, "climate/labels_0", made.label_sizes, made.label_type, H5T_NATIVE_INT32,
-                      made.labels.data(), made);
-    });
-}
-
-std::string range_bytes(const std::vector<float>& lowest, const std::vector<float>& highest) {
-    return bytes_of([&](hid_t file) {
-        write_set(file, "climate/minval", {lowest.size()}, H5T_IEEE_F64LE, H5T_NATIVE_FLOAT, lowest.data(),
-                  {});
-        write_set(file, "climate/maxval", {highest.size()}, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, highest.data(),
-                  {});
-    });
-}
 
 const ChannelRanges kRanges = {{0, 10, -1}, {1, 0.5F, 2}};
 
@@ -123,7 +56,12 @@ TEST(bench_hdf5_climate, gives_what_libhdf5_has_written_scaled_and_by_channel) {
     expect_right(decode(sample_bytes()));
     for (hid_t type : {H5T_STD_I64BE, H5T_STD_U8LE, H5T_IEEE_F32LE, H5T_IEEE_F64LE})
         expect_right(decode(sample_bytes({.label_type = type})));
-    expect_right(decode(sample_bytes({.chunk = {2, 5, 3}, .is_compressed = true})));
+    for (const std::vector<hsize_t>& chunk : {std::vector<hsize_t>{2, 5, 3}, {4, 5, 3}, {3, 2, 2}, {1, 1, 1}})
+        for (const std::vector<H5Z_filter_t>& filters : {std::vector<H5Z_filter_t>{},
+                                                         {H5Z_FILTER_DEFLATE},
+                                                         {H5Z_FILTER_SHUFFLE},
+                                                         {H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE}})
+            expect_right(decode(sample_bytes({.chunk = chunk, .filters = filters})));
 }
 
 TEST(bench_hdf5_climate, is_read_by_several_threads) {
@@ -156,9 +94,106 @@ TEST(bench_hdf5_climate, says_what_is_wrong) {
     EXPECT_THAT(decode("no HDF5 at all").outcome.error().message(), HasSubstr("cannot be opened as HDF5"));
 }
 
+TEST(bench_hdf5_climate, is_read_with_the_filters_shuffle_and_deflate_alone) {
+    for (const std::vector<H5Z_filter_t>& filters : {std::vector<H5Z_filter_t>{H5Z_FILTER_FLETCHER32},
+                                                     {H5Z_FILTER_DEFLATE, H5Z_FILTER_FLETCHER32},
+                                                     {H5Z_FILTER_DEFLATE, H5Z_FILTER_SHUFFLE},
+                                                     {H5Z_FILTER_DEFLATE, H5Z_FILTER_DEFLATE}})
+        EXPECT_THAT(
+            problem({.chunk = {2, 5, 3}, .filters = filters}),
+            HasSubstr(fmt::format("its climate/data was written with the filter {} in place {} of {};",
+                                  filters.back(), filters.size(), filters.size())));
+}
+
+// A chunk as libhdf5 stores so many zeros.
+std::string stored_zeros(hsize_t bytes) {
+    std::string stored;
+    bytes_of([&](hid_t file) {
+        const std::vector<uint8_t> zeros(bytes);
+        write_set(file, "zeros", {bytes}, H5T_STD_U8LE, H5T_NATIVE_UINT8, zeros.data(),
+                  {.chunk = {bytes}, .filters = {H5Z_FILTER_DEFLATE}});
+        const hid_t set = H5Dopen2(file, "zeros", H5P_DEFAULT);
+        const hsize_t place = 0;
+        hsize_t size = 0;
+        uint32_t filters_left_out = 0;
+        EXPECT_GE(H5Dflush(set), 0);
+        EXPECT_GE(H5Dget_chunk_storage_size(set, &place, &size), 0);
+        stored.resize(size);
+        EXPECT_GE(H5Dread_chunk(set, H5P_DEFAULT, &place, &filters_left_out, stored.data()), 0);
+        H5Dclose(set);
+    });
+    return stored;
+}
+
+// A sample whose data are one chunk with these bytes.
+std::string sample_with_chunk(const Shape& image, const std::string& stored, uint32_t filters_left_out = 0) {
+    const auto height = static_cast<hsize_t>(image.height), width = static_cast<hsize_t>(image.width),
+               channels = static_cast<hsize_t>(image.channels);
+    return bytes_of([&](hid_t file) {
+        const Made made{.chunk = {height, width, channels}, .filters = {H5Z_FILTER_DEFLATE}};
+        const std::vector<float> zeros(height * width * channels);
+        write_set(file, "climate/data", made.chunk, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, zeros.data(), made);
+        write_set(file, "climate/labels_0", {height, width}, H5T_STD_U8LE, H5T_NATIVE_FLOAT, zeros.data(),
+                  {});
+        const hid_t set = H5Dopen2(file, "climate/data", H5P_DEFAULT);
+        const hsize_t place[] = {0, 0, 0};
+        EXPECT_GE(H5Dwrite_chunk(set, H5P_DEFAULT, filters_left_out, place, stored.size(), stored.data()), 0);
+        H5Dclose(set);
+    });
+}
+
+TEST(bench_hdf5_climate, expands_a_chunk_to_its_size_and_no_further) {
+    const Shape image = {.channels = 3, .height = 64, .width = 64};
+    constexpr hsize_t kBytes = 64 * 64 * 3 * sizeof(float);
+    const auto said = [&](const std::string& stored, uint32_t filters_left_out = 0) {
+        const Decoded decoded = decode(sample_with_chunk(image, stored, filters_left_out), image);
+        return decoded.outcome ? "none" : decoded.outcome.error().message();
+    };
+    EXPECT_EQ(said(stored_zeros(kBytes)), "none");
+    EXPECT_EQ(said(std::string(kBytes, '\0'), 1), "none");
+    EXPECT_THAT(said(stored_zeros(kBytes + 1)),
+                HasSubstr("expands to at least 49153 bytes, and should have 49152"));
+    EXPECT_THAT(said(stored_zeros(50 << 20)),
+                HasSubstr("its climate/data has a chunk that expands to at least"));
+    EXPECT_THAT(said(stored_zeros(kBytes - 1)), HasSubstr("expands to only 49151 bytes"));
+    EXPECT_THAT(said(std::string(kBytes - 1, '\0'), 1), HasSubstr("expands to only 49151 bytes"));
+    EXPECT_THAT(said(std::string(2 * kBytes, '\0'), 1),
+                HasSubstr("a chunk stored in 98304 bytes, for 49152"));
+    const std::string good = stored_zeros(kBytes);
+    EXPECT_THAT(said(good.substr(0, good.size() / 2)), HasSubstr("its climate/data: a chunk: it is damaged"));
+}
+
+TEST(bench_hdf5_climate,
+     of_chunks_that_were_never_written_has_the_value_that_fills_them_and_of_too_many_none) {
+    const Shape large = {.channels = 3, .height = 256, .width = 256};
+    const auto sample = [&](hsize_t side) {
+        return bytes_of([&](hid_t file) {
+            for (const char* name : {"climate/data", "climate/labels_0"}) {
+                const bool is_data = std::string_view(name) == "climate/data";
+                const std::vector<hsize_t> sizes = {256, 256, 3}, chunk = {side, side, 1};
+                const int rank = is_data ? 3 : 2;
+                const hid_t space = H5Screate_simple(rank, sizes.data(), nullptr);
+                const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+                H5Pset_chunk(creation, rank, chunk.data());
+                H5Pset_deflate(creation, 6);
+                H5Dclose(H5Dcreate2(file, name, H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+                H5Pclose(creation);
+                H5Sclose(space);
+            }
+        });
+    };
+    const Decoded empty = decode(sample(16), large);
+    ASSERT_TRUE(empty.outcome) << empty.outcome.error().message();
+    EXPECT_EQ(empty.values[0], 0);
+    EXPECT_EQ(empty.values[256 * 256], (0 - kRanges.lowest[1]) * kRanges.factor[1]);
+    EXPECT_THAT(decode(sample(1), large).outcome.error().message(),
+                HasSubstr("its climate/data has 196608 chunks; up to 65536 are read"));
+}
+
 // Whatever is done to the bytes, it ends with values or with an error of ours, and nothing is printed.
 TEST(bench_hdf5_climate, damaged_bytes_are_an_error_and_not_a_crash) {
-    for (const Made& made : {Made{}, Made{.chunk = {2, 5, 3}, .is_compressed = true}}) {
+    for (const Made& made :
+         {Made{}, Made{.chunk = {2, 5, 3}, .filters = {H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE}}}) {
         const std::string bytes = sample_bytes(made);
         testing::internal::CaptureStderr();
         for (size_t length = 0; length < bytes.size(); length += 97)
@@ -193,7 +228,7 @@ TEST(bench_hdf5_climate, ranges_are_lowest_and_highest_of_each_channel) {
 TEST(bench_hdf5_climate, directory_gives_its_samples_by_their_names) {
     const core::TemporaryDirectory directory = *core::TemporaryDirectory::create();
     EXPECT_FALSE(*ClimateDirectory::is_at(directory.path()));
-    EXPECT_THAT(ClimateDirectory::open(directory.path(), kImage).error().render(),
+    EXPECT_THAT(ClimateDirectory::open(directory.path(), directory.path(), kImage).error().render(),
                 HasSubstr("it needs stats.h5"));
     for (const char* folder : {"train", "validation"})
         ASSERT_TRUE(core::make_directories(directory.path() / folder));
@@ -205,7 +240,7 @@ TEST(bench_hdf5_climate, directory_gives_its_samples_by_their_names) {
     ASSERT_TRUE(core::write_output(directory.path() / "train/README", "words"));
     ASSERT_TRUE(core::write_output(directory.path() / "validation/data-9.h5", "damaged"));
     EXPECT_TRUE(*ClimateDirectory::is_at(directory.path()));
-    auto opened = ClimateDirectory::open(directory.path(), kImage);
+    auto opened = ClimateDirectory::open(directory.path(), directory.path(), kImage);
     ASSERT_TRUE(opened) << opened.error().message();
     EXPECT_THAT(opened->names(Split::kTrain), testing::ElementsAre("train/data-1.h5", "train/data-2.h5"));
     Decoded first, other;
@@ -217,6 +252,17 @@ TEST(bench_hdf5_climate, directory_gives_its_samples_by_their_names) {
                 HasSubstr("has 2 samples to train on, and number 2 is asked for"));
     EXPECT_THAT(opened->read(Split::kEval, 0, other.values, other.mask).error().message(),
                 HasSubstr("validation/data-9.h5: it cannot be opened as HDF5"));
+
+    const core::TemporaryDirectory staged = *core::TemporaryDirectory::create();
+    ASSERT_TRUE(core::make_directories(staged.path() / "train"));
+    for (const std::string& name : {std::string(kRangesName), *opened->name(Split::kTrain, 1)})
+        std::filesystem::copy_file(directory.path() / name, staged.path() / name);
+    opened = ClimateDirectory::open(staged.path(), directory.path(), kImage);
+    ASSERT_TRUE(opened) << opened.error().message();
+    ASSERT_TRUE(opened->read(Split::kTrain, 1, other.values, other.mask));
+    EXPECT_EQ(other.mask[0], 2) << "the second one, though alone";
+    EXPECT_THAT(opened->read(Split::kTrain, 0, other.values, other.mask).error().message(),
+                HasSubstr((staged.path() / "train/data-1.h5").string()));
 }
 
 }  // namespace

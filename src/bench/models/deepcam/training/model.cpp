@@ -27,7 +27,7 @@ class DeepCamModel : public Model {
     core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share& share,
                                                   int threads) const override {
         if (source.directory.empty()) return make_samples(size_.image, source.seed, share, threads);
-        return open_samples(source.directory, size_.image, share);
+        return open_samples(source, size_.image, share);
     }
     core::Result<> write_data(uint64_t seed, const Profile& profile, const std::filesystem::path& directory,
                               int threads) const override {
@@ -35,6 +35,10 @@ class DeepCamModel : public Model {
     }
     std::unique_ptr<Network> make_network(uint64_t seed, uint64_t /*rank_seed*/) const override {
         return deepcam::make_network(size_, seed);
+    }
+    core::Result<std::vector<std::string>> files_of(const std::filesystem::path& directory,
+                                                    const Share& share) const override {
+        return files_of_share(directory, size_.image, share);
     }
 
   private:

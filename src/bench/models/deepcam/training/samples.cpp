@@ -4,12 +4,15 @@
 #include "bench/models/deepcam/climate_file.h"
 #include "bench/models/deepcam/files/climate_directory.h"
 #include "bench/train/sample_files.h"
+#include "core/directory.h"
 #include "core/program.h"
+#include "shard/manifest.h"
 
 #include <algorithm>
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 namespace belay::bench::deepcam {
 
@@ -91,10 +94,10 @@ Result<Samples::Read> reader_of_files(const fs::path& path, const Shape& image) 
     });
 }
 
-Result<Samples::Read> reader_of(const fs::path& path, const Shape& image) {
-    BELAY_TRY(is_own, ClimateDirectory::is_at(path));
-    if (!is_own) return reader_of_files(path, image);
-    BELAY_TRY(opened, ClimateDirectory::open(path, image));
+Result<Samples::Read> reader_of(const DataSource& source, const Shape& image) {
+    BELAY_TRY(is_own, ClimateDirectory::is_at(source.listed_in()));
+    if (!is_own) return reader_of_files(source.directory, image);
+    BELAY_TRY(opened, ClimateDirectory::open(source.directory, source.listed_in(), image));
     auto directory = std::make_shared<const ClimateDirectory>(std::move(opened));
     return Samples::Read(
         [directory](Split split, uint32_t index, std::span<float> values, std::span<uint8_t> mask) {
@@ -123,11 +126,34 @@ Result<std::unique_ptr<Data>> make_samples(const Shape& image, uint64_t seed, co
         });
 }
 
-Result<std::unique_ptr<Data>> open_samples(const fs::path& path, const Shape& image, const Share& share) {
-    BELAY_TRY(read, reader_of(path, image));
+Result<std::unique_ptr<Data>> open_samples(const DataSource& source, const Shape& image, const Share& share) {
+    BELAY_TRY(read, reader_of(source, image));
     auto samples = std::make_unique<Samples>(image, std::move(read));
     BELAY_CHECK(load_first(*samples, share));
     return samples;
+}
+
+Result<std::vector<std::string>> files_of_share(const fs::path& path, const Shape& image,
+                                                const Share& share) {
+    std::vector<std::string> names;
+    BELAY_TRY(is_own, ClimateDirectory::is_at(path));
+    if (!is_own) {
+        BELAY_TRY(directory, core::Directory::open(path));
+        BELAY_TRY(manifest, directory.facts(shard::kManifestName));
+        if (manifest) return names;
+        for (const uint32_t index : share.train) names.push_back(climate_name(Split::kTrain, index));
+        for (const uint32_t index : share.eval) names.push_back(climate_name(Split::kEval, index));
+        return names;
+    }
+    BELAY_TRY(directory, ClimateDirectory::open(path, path, image));
+    names.emplace_back(kRangesName);
+    for (const auto& [split, indices] :
+         {std::pair(Split::kTrain, std::span(share.train)), std::pair(Split::kEval, std::span(share.eval))})
+        for (const uint32_t index : indices) {
+            BELAY_TRY(name, directory.name(split, index));
+            names.push_back(std::move(name));
+        }
+    return names;
 }
 
 Result<> write_samples(const fs::path& path, const Shape& image, uint64_t seed, const Profile& profile,

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace belay::bench::deepcam {
 
@@ -17,11 +19,15 @@ namespace belay::bench::deepcam {
 core::Result<std::unique_ptr<Data>> make_samples(const Shape& image, uint64_t seed, const Share& share,
                                                  int threads);
 
-// Of a directory, read whenever they are trained on: DeepCAM's own (climate_directory.h), or what write_samples()
+// Of source.directory, read whenever they are trained on: DeepCAM's own (climate_directory.h), or what write_samples()
 // wrote, loose or packed in tar shards. Reads the first sample of each split, so that a wrong directory is said at once.
 // Errors: kBadInput, kSystem.
-core::Result<std::unique_ptr<Data>> open_samples(const std::filesystem::path& directory, const Shape& image,
+core::Result<std::unique_ptr<Data>> open_samples(const DataSource& source, const Shape& image,
                                                  const Share& share);
+
+// As Model::files_of(). Errors: kBadInput where DeepCAM's own data have not so many samples; kSystem.
+core::Result<std::vector<std::string>> files_of_share(const std::filesystem::path& directory,
+                                                      const Shape& image, const Share& share);
 
 // All samples of a profile. Errors: kSystem, kNoSpace; kBadInput where the directory holds something else.
 core::Result<> write_samples(const std::filesystem::path& directory, const Shape& image, uint64_t seed,

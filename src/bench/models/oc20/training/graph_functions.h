@@ -1,4 +1,4 @@
-// Functions on rows of tensors that libtorch differentiates twice. For network.cpp only.
+// Functions on rows of tensors that libtorch differentiates twice. For dimenet.h only.
 #pragma once
 
 #include "bench/models/oc20/rows.h"

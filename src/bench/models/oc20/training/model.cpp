@@ -41,6 +41,10 @@ class Oc20Model : public Model {
     std::unique_ptr<Network> make_network(uint64_t seed, uint64_t /*rank_seed*/) const override {
         return oc20::make_network(size_, seed);
     }
+    core::Result<std::vector<std::string>> files_of(const std::filesystem::path& directory,
+                                                    const Share& share) const override {
+        return files_of_share(directory, share);
+    }
 
   private:
     Size size_;

@@ -5,12 +5,10 @@
 #pragma once
 
 #include "bench/models/oc20/profile.h"
-#include "bench/models/oc20/structure.h"
 #include "bench/train/model.h"
 
+#include <cstdint>
 #include <memory>
-#include <span>
-#include <vector>
 
 namespace belay::bench::oc20 {
 
@@ -18,24 +16,5 @@ namespace belay::bench::oc20 {
 // units of the profile's sigma, times kForceWeight: over the components of a structure's free atoms, then over
 // structures. Weights are drawn from `seed`.
 std::unique_ptr<Network> make_network(const Size& size, uint64_t seed);
-
-// What the same layers compute in double precision, for tests of derivatives, which rounding would hide. All but
-// the parameters' gradients in eV and Å.
-struct Exact {
-    std::vector<double> energies;  // by structure
-    std::vector<Vector> forces;    // by atom, over all structures
-    double loss = 0;
-    std::vector<double> gradients;  // of the loss, by parameter
-};
-class ExactNetwork {
-  public:
-    explicit ExactNetwork(const Size& size);
-    ~ExactNetwork();
-    Exact evaluate(std::span<const double> parameters, std::span<const Structure> structures) const;
-
-  private:
-    struct Functions;
-    std::unique_ptr<const Functions> functions_;
-};
 
 }  // namespace belay::bench::oc20

@@ -2,6 +2,7 @@
 
 #include "bench/models/oc20/generator.h"
 #include "bench/models/oc20/layout.h"
+#include "bench/models/oc20/training/exact_network_for_tests.h"
 #include "bench/synthetic/random.h"
 
 #include <algorithm>

@@ -5,7 +5,9 @@
 #include "bench/models/oc20/layout.h"
 #include "bench/models/oc20/structure_file.h"
 #include "bench/train/sample_files.h"
+#include "core/directory.h"
 #include "core/program.h"
+#include "shard/manifest.h"
 
 #include <algorithm>
 #include <array>
@@ -64,7 +66,8 @@ Result<Samples> Samples::make(const Size& size, uint64_t seed, const Share& shar
 
 Result<Samples> Samples::open(const Size& size, const fs::path& path, const Share& share) {
     Reader read;
-    if (Trajectories::are_in(path / "train")) {
+    BELAY_TRY(are_own, Trajectories::are_in(path / "train"));
+    if (are_own) {
         BELAY_TRY(train, Trajectories::open(path / "train"));
         BELAY_TRY(eval, Trajectories::open(path / "eval"));
         auto both = std::make_shared<const std::array<Trajectories, 2>>(
@@ -99,6 +102,17 @@ Result<> Samples::load(Split split, std::span<const uint32_t> indices, Batch& ba
         append_to_batch(structure, batch.inputs, batch.targets);
     }
     return {};
+}
+
+Result<std::vector<std::string>> files_of_share(const fs::path& path, const Share& share) {
+    std::vector<std::string> names;
+    BELAY_TRY(are_own, Trajectories::are_in(path / "train"));
+    BELAY_TRY(directory, core::Directory::open(path));
+    BELAY_TRY(manifest, directory.facts(shard::kManifestName));
+    if (are_own || manifest) return names;
+    for (const Split split : kSplits)
+        for (const uint32_t index : indices_of(share, split)) names.push_back(structure_name(split, index));
+    return names;
 }
 
 Result<> write_samples(const fs::path& path, const Size& size, uint64_t seed, const Profile& profile,

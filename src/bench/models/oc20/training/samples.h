@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace belay::bench::oc20 {
 
@@ -31,6 +33,10 @@ class Samples : public Data {
 
     Reader read_;
 };
+
+// As Model::files_of(): nothing where there are *.lmdb files, each of which has structures of every share. Errors: kSystem.
+core::Result<std::vector<std::string>> files_of_share(const std::filesystem::path& directory,
+                                                      const Share& share);
 
 // All samples of a profile as files. Errors: kSystem, kNoSpace; kBadInput where the directory holds something else.
 core::Result<> write_samples(const std::filesystem::path& directory, const Size& size, uint64_t seed,

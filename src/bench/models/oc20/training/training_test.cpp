@@ -5,6 +5,7 @@
 #include "bench/models/oc20/training/samples.h"
 #include "bench/train/test_ranks.h"
 #include "bench/train/test_training.h"
+#include "core/output.h"
 
 #include <cmath>
 
@@ -80,6 +81,37 @@ TEST(bench_oc20_training, files_equal_what_is_made) {
                 HasSubstr("train/000003.structure: it has 100 bytes"));
     std::filesystem::remove_all(directory.path() / "train");
     EXPECT_FALSE(train_tiny(options, alone).outcome);
+}
+
+TEST(bench_oc20_training, a_share_needs_its_loose_files_and_of_others_all) {
+    const core::TemporaryDirectory directory = *core::TemporaryDirectory::create();
+    const core::TemporaryDirectory staged = *core::TemporaryDirectory::create();
+    const auto model = make_model(tiny_size());
+    ASSERT_TRUE(model->write_data(1, tiny_size().run, directory.path(), 2));
+    const Share share = {.train = {1, 3}, .eval = {0}};
+    const auto names = model->files_of(directory.path(), share);
+    ASSERT_TRUE(names) << names.error().message();
+    EXPECT_THAT(*names, testing::ElementsAre("train/000001.structure", "train/000003.structure",
+                                             "eval/000000.structure"));
+    for (const std::string& name : *names) {
+        ASSERT_TRUE(core::make_directories((staged.path() / name).parent_path()));
+        ASSERT_TRUE(core::write_output(staged.path() / name, *core::read_file(directory.path() / name)));
+    }
+    const auto whole = model->make_data({.directory = directory.path()}, share, 1);
+    const auto part = model->make_data({.directory = staged.path(), .listing = directory.path()}, share, 1);
+    ASSERT_TRUE(whole && part);
+    Batch expected, found;
+    ASSERT_TRUE((*whole)->load(Split::kTrain, share.train, expected));
+    ASSERT_TRUE((*part)->load(Split::kTrain, share.train, found));
+    EXPECT_EQ(found.inputs, expected.inputs);
+    EXPECT_EQ(found.targets, expected.targets);
+
+    ASSERT_TRUE(core::write_output(directory.path() / "manifest.json", "{}"));
+    EXPECT_TRUE(model->files_of(directory.path(), share)->empty()) << "packed";
+    std::filesystem::remove(directory.path() / "manifest.json");
+    ASSERT_TRUE(core::write_output(directory.path() / "train/data.0000.lmdb", ""));
+    EXPECT_TRUE(model->files_of(directory.path(), share)->empty()) << "OC20's own";
+    EXPECT_FALSE(model->files_of(directory.path() / "none", share));
 }
 
 // Two structures of 2 and 1 atoms, of which the first one is fixed.
