@@ -151,6 +151,11 @@ Result<int> run_analyze(const core::CommandContext& context, const AnalyzeComman
                                .threads = options.threads > 0
                                               ? options.threads
                                               : std::max(1u, std::thread::hardware_concurrency())}));
+    if (logs.runs.empty())
+        return core::negative(
+                   "none of the logs can be used: {}",
+                   logs.left_out.empty() ? "there are none" : core::printable(logs.left_out.front()))
+            .hint("belay bench check LOG says what is wrong with one");
     bench::Analysis analysis = bench::analyze_runs(logs.runs, wanted);
     for (std::string& problem : logs.left_out) analysis.notes.push_back("left out: " + problem);
     if (!options.csv.empty()) BELAY_CHECK(write_csv(options.csv, analysis));

@@ -11,9 +11,18 @@ namespace belay::core {
 
 namespace {
 
+// OWASP, "CSV Injection"; a number that is written as a text is none.
+bool is_formula(const std::string& text) {
+    if (text.empty() || std::string_view("=+-@").find(text.front()) == std::string_view::npos) return false;
+    return !parse_number<double>(text);
+}
+
 std::string text_of_field(const nlohmann::ordered_json& value) {
     if (value.is_null()) return {};
-    if (value.is_string()) return printable(value.get_ref<const std::string&>());
+    if (value.is_string()) {
+        std::string text = printable(value.get_ref<const std::string&>());
+        return is_formula(text) ? "'" + text : text;
+    }
     if (!value.is_array()) return value.dump();
     std::vector<std::string> parts;
     for (const auto& part : value) parts.push_back(text_of_field(part));

@@ -231,10 +231,12 @@ void Engine::check_targets(Pass& pass) {
         Seen& seen = pass.seen[at];
         if (rule.any.kind == TestKind::kNone || seen.count == 0 || seen.any_reached || seen.any_failed)
             continue;
+        const std::string wanted = test_words(rule.any, options_.target), last = shown(seen.last->value);
         put_lasting_error({seen.last->line, std::string(rule.key),
-                           fmt::format("never reached the target: {} of {} is {}; the last is {}",
-                                       seen.count == 1 ? "its one value" : "none", seen.count,
-                                       test_words(rule.any, options_.target), shown(seen.last->value))},
+                           "never reached the target: " +
+                               (seen.count == 1 ? fmt::format("its one value, {}, is not {}", last, wanted)
+                                                : fmt::format("none of {} values is {}; the last is {}",
+                                                              seen.count, wanted, last))},
                           &seen);
     }
 }

@@ -226,8 +226,8 @@ class LogReader {
     void read_exactly(std::string_view line) {
         const auto object = read_python_value(line, *log_.arena);
         if (!object)
-            return add_problem(fmt::format("is not JSON: byte {} behind the token: {}", object.error().byte,
-                                           object.error().what));
+            return add_problem(fmt::format("is not JSON: at byte {} behind \":::MLLOG\": {}",
+                                           object.error().byte, object.error().what));
         if (object->kind() != PythonValue::Kind::kDict)
             return add_problem("is JSON, but not an object: nothing can be read from it");
         for (std::string_view member : {"time_ms", "key", "value", "metadata"})

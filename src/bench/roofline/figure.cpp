@@ -204,9 +204,9 @@ std::vector<FigureRun> figure_of(std::span<const Analysis> analyses) {
 std::string figure_csv(std::span<const FigureRun> runs) {
     std::string out = "run,resource,flop_per_byte,flops_per_second,roof_flops_per_second,binds\n";
     auto row = [&](const FigureRun& run, Resource resource, const std::string& intensity, double roof) {
-        fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{}\n",
-                       core::csv_field(core::printable(run.name)), to_text(resource), intensity,
-                       run.flops_per_second, roof, run.binds == resource ? 1 : 0);
+        fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{}\n", core::csv_field_of(run.name),
+                       to_text(resource), intensity, run.flops_per_second, roof,
+                       run.binds == resource ? 1 : 0);
     };
     for (const FigureRun& run : runs) {
         if (run.peak) row(run, Resource::kCompute, "", *run.peak);

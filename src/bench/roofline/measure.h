@@ -45,8 +45,8 @@ Machine shared_by(Machine machine, double ranks);
 // least certain of them.
 Number slowest_of(std::span<const Number> ranks);
 
-// The CPUs of the rank `local_rank` of `local_ranks` on this node: all usable ones where the launcher has bound
-// each rank to its own, else a part of them. `per_rank`: how many a rank has, by the launcher; 0: an equal share.
-std::vector<int> cpus_of_rank(const std::vector<int>& usable, int local_rank, int local_ranks, int per_rank);
+// Of CPUs that `ranks` ranks may use, those of the rank `number` of them. `per_rank`: how many a rank has, by the launcher; 0:
+// an equal share.
+std::vector<int> cpus_of_rank(const std::vector<int>& usable, int number, int ranks, int per_rank);
 
 }  // namespace belay::bench::roofline

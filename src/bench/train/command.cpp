@@ -2,13 +2,13 @@
 
 #include "bench/parallel/rendezvous.h"
 #include "bench/parallel/world.h"
+#include "bench/train/cpu_share.h"
 #include "bench/train/group.h"
 #include "bench/train/mllog_output.h"
 #include "bench/train/trainer.h"
 #include "core/command.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/hash.h"
 #include "core/output.h"
 #include "core/process.h"
 #include "core/program.h"
@@ -21,7 +21,6 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
-#include <sched.h>
 #include <string>
 #include <unistd.h>
 
@@ -161,20 +160,14 @@ void declare_options(core::CommandDeclaration& command, const KnownModel& model,
                      "for tests: how long a rank waits before it reports a lost one");
 }
 
-// The CPUs of this rank, without those that others of the same CPUs need: the launcher may have bound each rank to its own, or
-// left all of a node to all of its ranks. Every rank calls it.
-Result<int> cpus_of_rank(Group& group) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";  // tells nodes apart
-    const std::string_view bits(reinterpret_cast<const char*>(&set), sizeof set);
-    BELAY_TRY(all, group.gather(core::fnv1a(core::read_file(kBootId).value_or("").append(bits))));
-    const auto sharing = std::ranges::count(all, all[static_cast<size_t>(group.rank())]);
-    const int cpus = std::max(1, CPU_COUNT(&set) / static_cast<int>(sharing));
+// Every rank calls it.
+Result<int> usual_threads(Group& group) {
+    BELAY_TRY(share, cpu_share(group));
+    const auto usable = static_cast<int>(share.usable.size());
     if (auto per_task = core::environment_variable("SLURM_CPUS_PER_TASK"))
-        if (auto number = core::parse_number<int>(*per_task)) return std::clamp(*number, 1, CPU_COUNT(&set));
-    return cpus;
+        if (auto number = core::parse_number<int>(*per_task))
+            return std::clamp(*number, 1, std::max(1, usable));
+    return share.threads();
 }
 
 // Before anything is computed, which would be lost.
@@ -274,7 +267,7 @@ Result<> write_summary(const std::string& path, const Outcome& outcome, const Wo
 
 Result<> write_data(const Model& model, const RunOptions& options, const std::string& directory) {
     Group alone;
-    BELAY_TRY(cpus, cpus_of_rank(alone));
+    BELAY_TRY(cpus, usual_threads(alone));
     const int threads = options.profile.threads > 0 ? options.profile.threads : cpus;
     return model.write_data(options.data.seed, options.profile, directory, threads);
 }
@@ -302,7 +295,7 @@ Result<> train(const KnownModel& known, const Arguments& arguments) {
         *group = std::move(connected);
     }
     if (options.profile.threads == 0) {
-        BELAY_TRY(cpus, cpus_of_rank(*group));
+        BELAY_TRY(cpus, usual_threads(*group));
         options.profile.threads = cpus;
     }
     MllogOutput log(world.rank == 0 ? STDOUT_FILENO : -1, core::system_clock());

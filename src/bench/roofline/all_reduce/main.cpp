@@ -4,6 +4,7 @@
 #include "bench/parallel/world.h"
 #include "bench/roofline/machine_json.h"
 #include "bench/roofline/measure.h"
+#include "bench/train/cpu_share.h"
 #include "bench/train/group.h"
 #include "core/command.h"
 #include "core/program.h"
@@ -100,11 +101,12 @@ Result<> measure_network(Group& group, const Arguments& arguments, MeasuredMachi
 }
 
 // This process on its part of the CPUs, where the launcher has not bound it.
-Result<int> take_cpus(const World& world) {
+Result<int> take_cpus(Group& group) {
+    BELAY_TRY(share, cpu_share(group));
     int per_rank = 0;
     if (auto text = core::environment_variable("SLURM_CPUS_PER_TASK"))
         per_rank = core::parse_number<int>(*text).value_or(0);
-    const auto mine = cpus_of_rank(kernels::usable_cpus(), world.local_rank, world.local_size, per_rank);
+    const auto mine = cpus_of_rank(share.usable, share.number, share.ranks, per_rank);
     cpu_set_t set;
     CPU_ZERO(&set);
     for (const int cpu : mine)
@@ -119,6 +121,8 @@ Result<Number> slowest(Group& group, const Number& mine) {
     BELAY_TRY(senses, group.gather(static_cast<uint64_t>(mine.sense)));
     std::vector<Number> all;
     for (size_t rank = 0; rank < values.size(); ++rank) {
+        if (senses[rank] > static_cast<uint64_t>(Sense::kAtMost))
+            return core::system_error("rank {} says a sense that does not exist", rank);
         all.push_back({.sense = static_cast<Sense>(senses[rank]), .source = mine.source});
         if (values[rank] > 0) all.back().value = static_cast<double>(values[rank]);
     }
@@ -127,7 +131,7 @@ Result<Number> slowest(Group& group, const Number& mine) {
 
 Result<> measure_rest(Group& group, const World& world, const Arguments& arguments,
                       MeasuredMachine& measured) {
-    BELAY_TRY(threads, take_cpus(world));
+    BELAY_TRY(threads, take_cpus(group));
     MeasureOptions options{.threads = threads, .meet = [&] { return group.barrier(); }};
     if (!arguments.data.empty()) options.data = arguments.data;
     options.reading.part = static_cast<size_t>(world.rank);
