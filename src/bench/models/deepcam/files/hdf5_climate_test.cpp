@@ -11,6 +11,12 @@
 
 #include <gmock/gmock.h>
 
+// libhdf5 1.10 does not give back everything of a file that it finds damaged.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() {
+    return "leak:libhdf5";
+}
+
 namespace belay::bench::deepcam {
 namespace {
 
@@ -190,10 +196,26 @@ TEST(bench_hdf5_climate,
                 HasSubstr("its climate/data has 196608 chunks; up to 65536 are read"));
 }
 
+// libhdf5 would read beyond the short one: its place in the list of chunks is a little-endian size, before a mask of filters.
+TEST(bench_hdf5_climate, chunks_without_filters_are_as_long_as_they_should_be) {
+    std::string bytes = sample_bytes({.chunk = {2, 5, 3}});
+    constexpr std::string_view kSizeAndMask("\x78\0\0\0\0\0\0\0", 8);
+    const size_t place = bytes.find(kSizeAndMask);
+    ASSERT_NE(place, std::string::npos);
+    ASSERT_TRUE(decode(bytes).outcome);
+    for (const char size : {'\x3a', '\x79'}) {
+        bytes[place] = size;
+        EXPECT_THAT(decode(bytes).outcome.error().message(),
+                    HasSubstr(fmt::format("its climate/data has a chunk of {} bytes, and should have 120",
+                                          static_cast<int>(size))));
+    }
+}
+
 // Whatever is done to the bytes, it ends with values or with an error of ours, and nothing is printed.
 TEST(bench_hdf5_climate, damaged_bytes_are_an_error_and_not_a_crash) {
     for (const Made& made :
-         {Made{}, Made{.chunk = {2, 5, 3}, .filters = {H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE}}}) {
+         {Made{}, Made{.chunk = {2, 5, 3}}, Made{.chunk = {2, 5, 3}, .filters = {H5Z_FILTER_DEFLATE}},
+          Made{.chunk = {2, 5, 3}, .filters = {H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE}}}) {
         const std::string bytes = sample_bytes(made);
         testing::internal::CaptureStderr();
         for (size_t length = 0; length < bytes.size(); length += 97)
