@@ -83,13 +83,23 @@ void print_bench_report(const core::CommandContext& context, const stage::BenchR
     for (const std::string& command : commands) context.print("  {}\n", core::printable(command));
 }
 
+bool is_slower_than_before(const stage::BenchChange& change, double tolerance) {
+    return change.after < (1 - tolerance) * change.before;
+}
+
 void print_bench_comparison(const core::CommandContext& context, const stage::BenchComparison& comparison,
-                            const std::string& file) {
+                            const StageBenchOptions& options) {
+    const bool is_judged = comparison.differences.empty();
     std::vector<std::vector<std::string>> rows;
     for (const stage::BenchChange& change : comparison.changes)
         rows.push_back({change.name, fmt::format("{:.4g}", change.before),
-                        fmt::format("{:.4g}", change.after), fmt::format("{:.2f}", change.ratio())});
-    context.print("\n{}", render_table({"against " + file, "then", "now", "ratio"}, rows));
+                        fmt::format("{:.4g}", change.after), fmt::format("{:.2f}", change.ratio()),
+                        is_judged && is_slower_than_before(change, options.tolerance) ? "slower" : ""});
+    context.print("\n{}", render_table({"against " + options.compare, "then", "now", "ratio", ""}, rows));
+    if (is_judged)
+        context.print("slower: by more than {:g} % (--tolerance)\n", 100 * options.tolerance);
+    else
+        context.print("not judged, because they are not measured alike\n");
     for (const std::string& difference : comparison.differences)
         context.print("note: measured differently: {}\n", core::printable(difference));
 }
@@ -191,7 +201,7 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
         // Of unequal work nothing is slower or faster.
         if (comparison->differences.empty())
             for (const stage::BenchChange& change : comparison->changes)
-                is_slower = is_slower || change.after < (1 - options.tolerance) * change.before;
+                is_slower = is_slower || is_slower_than_before(change, options.tolerance);
     }
     if (options.json) {
         auto json = to_json(*measured);
@@ -200,7 +210,7 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
         context.print_json(json);
     } else {
         print_bench_report(context, *measured, commands);
-        if (comparison) print_bench_comparison(context, *comparison, options.compare);
+        if (comparison) print_bench_comparison(context, *comparison, options);
     }
     return is_slower ? 1 : 0;
 }

@@ -25,11 +25,20 @@ std::string index_name(std::string_view shard_name) {
 Result<OwnedManifest> read_owned_manifest(const core::Directory& directory) {
     const std::string path = directory.path_of(shard::kManifestName).string();
     auto file = directory.open_file(shard::kManifestName, O_RDONLY);
-    if (!file && file.error().cause() == core::Cause::kNotFound)
+    if (!file && file.error().cause() == core::Cause::kNotFound) {
+        BELAY_TRY(journal, directory.facts(kJournalName));
+        if (journal)
+            return bad_input("packing into {} was interrupted, or is under way: it has no {} yet",
+                             directory.path().string(), shard::kManifestName)
+                .because(core::Cause::kNotFound)
+                .hint(
+                    "give the same command, belay stage pack, again: it goes on behind the shards that are "
+                    "there");
         return bad_input("{} contains no packed data: it has no {}", directory.path().string(),
                          shard::kManifestName)
             .because(core::Cause::kNotFound)
             .hint("make them with: belay stage pack DIR -o OUT (a new directory)");
+    }
     if (!file) return std::unexpected(std::move(file.error()));
     struct stat status{};
     if (fstat(file->get(), &status) != 0)

@@ -14,6 +14,9 @@
 
 namespace belay::stage {
 
+// What packing keeps beside the shards until the manifest is there (stage/pack/journal.h).
+inline constexpr std::string_view kJournalName = ".packing";
+
 class Dataset {
   public:
     // Errors: kBadInput where there is no manifest, or it is damaged; kSystem.

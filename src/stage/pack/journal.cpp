@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "stage/dataset/dataset.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -50,7 +51,7 @@ core::Failure is_held(const std::string& where) {
 }  // namespace
 
 Result<Journal> Journal::open(const core::Directory& output) {
-    std::string file_name = ".packing";
+    std::string file_name(kJournalName);
     const std::string where = core::printable(output.path().string());
     BELAY_TRY(before, output.facts(file_name));
     auto opened = output.open_file(file_name, O_RDWR | O_APPEND | (before ? 0 : O_CREAT | O_EXCL), 0600);
