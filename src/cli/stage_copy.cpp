@@ -278,7 +278,7 @@ void add_stage_copy(core::Application& application) {
                     "at most so many bytes a second from SRC, and over each connection: 2GB/s")
         ->type_name("RATE");
     command.size("--chunk", options->chunk,
-                 "send, check and resume in chunks of SIZE (4MiB by default; above 1 TiB, larger ones)");
+                 "send, check and resume in chunks of SIZE (2MiB by default; above 512 GiB, larger ones)");
     command.choice("--links", options->links, {"follow", "skip"},
                    "follow links to files within SRC (one that leads out of it, or to a directory, is an "
                    "error), or skip all links");

@@ -36,7 +36,7 @@ struct CopyPlan {
 };
 
 // Small enough to stay in a processor's cache from the socket to the file; larger where there would be too many.
-inline constexpr uint64_t kUsualChunk = uint64_t{4} << 20;
+inline constexpr uint64_t kUsualChunk = uint64_t{2} << 20;
 inline constexpr uint64_t kLeastChunk = uint64_t{4} << 10;
 inline constexpr uint64_t kMostChunk = uint64_t{256} << 20;
 // Of one copy: what is known of each, four bytes and a bit, fits into one message between nodes.

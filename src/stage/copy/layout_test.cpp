@@ -111,11 +111,11 @@ TEST(stage_copy_layout, sizes_that_cannot_be_are_refused) {
 }
 
 TEST(stage_copy_layout, chunks_grow_with_what_is_copied_so_that_there_are_not_too_many) {
-    constexpr uint64_t kTebibyte = uint64_t{1} << 40;
+    constexpr uint64_t kMost = kUsualChunk * kMostChunks / 2;
     EXPECT_EQ(usual_chunk_bytes(0), kUsualChunk);
-    EXPECT_EQ(usual_chunk_bytes(kTebibyte - 1), kUsualChunk);
-    EXPECT_EQ(usual_chunk_bytes(kTebibyte), 2 * kUsualChunk);
-    EXPECT_EQ(usual_chunk_bytes(100 * kTebibyte), kMostChunk);
+    EXPECT_EQ(usual_chunk_bytes(kMost - 1), kUsualChunk);
+    EXPECT_EQ(usual_chunk_bytes(kMost), 2 * kUsualChunk);
+    EXPECT_EQ(usual_chunk_bytes(uint64_t{100} << 40), kMostChunk);
     EXPECT_EQ(usual_chunk_bytes(std::numeric_limits<uint64_t>::max()), kMostChunk);
 }
 

@@ -188,6 +188,9 @@ TEST(stage_verify, an_image_is_made_again) {
 TEST(stage_verify, what_is_no_packed_data_is_the_persons_mistake) {
     SourceForTests data;
     EXPECT_THAT(verify(data.source(), kThreads).error().message(), HasSubstr("contains no packed data"));
+    std::ofstream(data.source() / ".packing").put('\n');
+    EXPECT_THAT(verify(data.source(), kThreads).error().message(),
+                HasSubstr("was interrupted, or is under way"));
     EXPECT_EQ(verify(data.output("nothing"), kThreads).error().kind(), core::ErrorKind::kBadInput);
 }
 

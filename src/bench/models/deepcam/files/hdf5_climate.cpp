@@ -1,6 +1,7 @@
 #include "bench/models/deepcam/files/hdf5_climate.h"
 
 #include "bench/models/deepcam/files/inflated_size.h"
+#include "bench/models/deepcam/files/local_heaps.h"
 #include "core/program.h"
 
 #include <algorithm>
@@ -61,6 +62,7 @@ core::Error library_error(std::string_view what) {
 // The bytes as a file that is open.
 Result<Handle> open_bytes(std::string_view bytes) {
     if (bytes.empty()) return bad_input("it is empty, and should be HDF5");
+    BELAY_CHECK(check_local_heaps(bytes));
     constexpr size_t kIncrement = 1 << 16;
     Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     if (!access.ok() || H5Pset_fapl_core(access.get(), kIncrement, false) < 0 ||
@@ -141,8 +143,10 @@ Result<Chunks> chunks_of(hid_t creation, std::string_view name, std::span<const 
 
 // Sets `place` to the next chunk's; false behind the last one.
 bool go_on(std::vector<hsize_t>& place, const Chunks& chunks, std::span<const hsize_t> sizes) {
-    for (size_t i = place.size(); i-- > 0; place[i] = 0)
-        if ((place[i] += chunks.sizes[i]) < sizes[i]) return true;
+    for (size_t i = place.size(); i-- > 0; place[i] = 0) {
+        place[i] += chunks.sizes[i];
+        if (place[i] < sizes[i]) return true;
+    }
     return false;
 }
 

@@ -2,10 +2,12 @@
 
 #include "bench/models/deepcam/files/climate_directory.h"
 #include "bench/models/deepcam/files/climate_for_tests.h"
+#include "bench/models/deepcam/files/local_heaps.h"
 #include "bench/synthetic/random.h"
 #include "core/file.h"
 #include "core/output.h"
 
+#include <cstring>
 #include <hdf5.h>
 #include <thread>
 
@@ -212,6 +214,20 @@ TEST(bench_hdf5_climate, chunks_without_filters_are_as_long_as_they_should_be) {
 }
 
 // Whatever is done to the bytes, it ends with values or with an error of ours, and nothing is printed.
+TEST(bench_hdf5_climate, free_blocks_in_a_circle_are_refused_before_libhdf5_sees_them) {
+    std::string bytes = sample_bytes();
+    ASSERT_TRUE(check_local_heaps(bytes));
+    const size_t heap = bytes.find(std::string_view("HEAP\0\0\0\0", 8));
+    ASSERT_NE(heap, std::string::npos) << "the group of the samples has a local heap";
+    uint64_t head = 0, data = 0;
+    std::memcpy(&head, bytes.data() + heap + 16, sizeof head);
+    std::memcpy(&data, bytes.data() + heap + 24, sizeof data);
+    std::memcpy(bytes.data() + data + head, &head, sizeof head);  // the first free block is its own next
+    const auto checked = check_local_heaps(bytes);
+    ASSERT_FALSE(checked);
+    EXPECT_THAT(checked.error().message(), HasSubstr("go in a circle"));
+}
+
 TEST(bench_hdf5_climate, damaged_bytes_are_an_error_and_not_a_crash) {
     for (const Made& made :
          {Made{}, Made{.chunk = {2, 5, 3}}, Made{.chunk = {2, 5, 3}, .filters = {H5Z_FILTER_DEFLATE}},
