@@ -1,6 +1,7 @@
 #include "stage/pack/listing.h"
 
 #include "core/hash.h"
+#include "core/parallel.h"
 #include "core/utf8.h"
 #include "stage/walk/walk.h"
 
@@ -88,8 +89,16 @@ Result<SourceListing> list_source(const core::Directory& root, size_t threads, L
     std::vector<Found> parts(std::max<size_t>(threads, 1));
     BELAY_TRY(report, walk(root, {.threads = parts.size()},
                            [&](size_t thread, const Listing& listing) { parts[thread].add(listing); }));
+    BELAY_CHECK(core::in_parallel(parts.size(), parts.size(), [&](size_t part) -> Result<> {
+        std::ranges::sort(parts[part].files, {}, &SourceFile::path);
+        return {};
+    }));
     Found found;
-    for (Found& part : parts) found.add(std::move(part));
+    for (Found& part : parts) {
+        const auto sorted = static_cast<ptrdiff_t>(found.files.size());
+        found.add(std::move(part));
+        std::ranges::inplace_merge(found.files, found.files.begin() + sorted, {}, &SourceFile::path);
+    }
     BELAY_CHECK(refuse_what_is_missing(root, report, found));
     struct stat status{};
     if (fstat(root.fd(), &status) != 0)
@@ -108,7 +117,8 @@ Result<SourceListing> list_source(const core::Directory& root, size_t threads, L
         listing.files.push_back(std::move(file));
     }
     if (listing.files.empty()) return bad_input("{} holds no files", root.path().string());
-    std::ranges::sort(listing.files, {}, &SourceFile::path);
+    if (!std::ranges::is_sorted(listing.files, {}, &SourceFile::path))  // where links were followed
+        std::ranges::sort(listing.files, {}, &SourceFile::path);
     for (const SourceFile& file : listing.files) {
         if (__builtin_add_overflow(listing.bytes, file.bytes, &listing.bytes) || listing.bytes > kMostBytes)
             return bad_input("{} holds files of more than {} bytes together", root.path().string(),

@@ -49,7 +49,8 @@ bool free_list_ends(std::string_view file, uint64_t heap) {
 }  // namespace
 
 Result<> check_local_heaps(std::string_view file) {
-    if (!file.starts_with(kSignature)) return bad_input("it cannot be opened as HDF5: it does not begin as such a file does");
+    if (!file.starts_with(kSignature))
+        return bad_input("it cannot be opened as HDF5: it does not begin as such a file does");
     if (file.size() <= kSizesAtFirst + 1) return bad_input("it is cut off");
     if (!has_long_offsets(file)) return bad_input("its offsets and lengths do not have 8 bytes each");
     for (size_t at = file.find(kHeap); at != std::string_view::npos; at = file.find(kHeap, at + 1))
