@@ -166,9 +166,8 @@ core::Failure no_copy(const fs::path& destination) {
     return bad_input("{} holds no copy of a directory", core::printable(destination.string()))
         .because(core::Cause::kNotFound)
         .hint(
-            "name the directory that \"belay stage copy\" was given as DST; of a single file nothing but the "
-            "file itself is "
-            "there, which rm removes");
+            "name the DST that \"belay stage copy\" was given; of a single file nothing but the file itself "
+            "is there, which rm removes");
 }
 
 }  // namespace

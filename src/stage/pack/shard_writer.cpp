@@ -8,8 +8,11 @@
 #include "stage/dataset/dataset.h"
 #include "stage/pack/source_file.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <span>
 #include <sys/stat.h>
+#include <utility>
 #include <vector>
 
 namespace belay::stage {
@@ -24,14 +27,25 @@ constexpr size_t kBufferBytes = size_t{1} << 20;
 class Sink {
   public:
     Sink(int fd, std::string name, std::atomic<uint64_t>& done_bytes)
-        : fd_(fd), name_(std::move(name)), done_bytes_(done_bytes) {
-        buffer_.reserve(kBufferBytes);
+        : fd_(fd), name_(std::move(name)), done_bytes_(done_bytes), buffer_(kBufferBytes) {}
+    // A place for what comes next, of at most kBufferBytes; take() says how much of it came.
+    Result<std::span<char>> room(size_t bytes) {
+        if (bytes > buffer_.size() - filled_) BELAY_CHECK(flush());
+        return std::span(buffer_).subspan(filled_, bytes);
+    }
+    void take(size_t bytes) {
+        filled_ += bytes;
+        bytes_ += bytes;
     }
     Result<> put(std::string_view bytes) {
-        bytes_ += bytes.size();
-        if (buffer_.size() + bytes.size() > kBufferBytes) BELAY_CHECK(flush());
-        if (bytes.size() >= kBufferBytes) return write(bytes);
-        buffer_ += bytes;
+        if (bytes.size() >= kBufferBytes) {
+            BELAY_CHECK(flush());
+            bytes_ += bytes.size();
+            return write(bytes);
+        }
+        BELAY_TRY(place, room(bytes.size()));
+        std::ranges::copy(bytes, place.begin());
+        take(bytes.size());
         return {};
     }
     Result<> zeros(uint64_t count) {
@@ -39,9 +53,8 @@ class Sink {
         return put(std::string_view(kZeros).substr(0, count));
     }
     Result<> flush() {
-        BELAY_CHECK(write(buffer_));
-        buffer_.clear();
-        return {};
+        const size_t filled = std::exchange(filled_, 0);
+        return write({buffer_.data(), filled});
     }
     uint64_t bytes() const { return bytes_; }
     std::string sha256() { return core::to_hex(hash_.finish()); }
@@ -55,7 +68,8 @@ class Sink {
     int fd_;
     std::string name_;
     std::atomic<uint64_t>& done_bytes_;
-    std::string buffer_;
+    std::vector<char> buffer_;
+    size_t filled_ = 0;
     core::Sha256 hash_;
     uint64_t bytes_ = 0;
 };
@@ -66,10 +80,19 @@ Result<> put_file(SourceReader& source, const SourceFile& file, Sink& out, shard
     record.name = file.path;
     record.offset = out.bytes();
     record.bytes = file.bytes;
-    BELAY_CHECK(source.read(file, buffer, [&](std::string_view bytes) {
-        record.checksum = shard::crc32c(bytes, record.checksum);
-        return out.put(bytes);
-    }));
+    if (file.bytes <= kBufferBytes) {
+        BELAY_TRY(place, out.room(file.bytes));
+        BELAY_CHECK(source.read(file, place, [&](std::string_view bytes) -> Result<> {
+            record.checksum = shard::crc32c(bytes, record.checksum);
+            out.take(bytes.size());
+            return {};
+        }));
+    } else {
+        BELAY_CHECK(source.read(file, buffer, [&](std::string_view bytes) {
+            record.checksum = shard::crc32c(bytes, record.checksum);
+            return out.put(bytes);
+        }));
+    }
     return out.zeros(shard::tar_padding(file.bytes));
 }
 

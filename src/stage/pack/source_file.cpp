@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <span>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,16 +25,16 @@ std::string shown(const core::Directory& root, const std::string& path) {
     return core::printable(root.path_of(path).string());
 }
 
-Descriptor open_beneath(int directory, const std::string& path, int flags, uint64_t resolve) {
+Descriptor open_beneath(int directory, const char* path, int flags, uint64_t resolve) {
     open_how how{};
     how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve;
-    return Descriptor(static_cast<int>(syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how)));
+    return Descriptor(static_cast<int>(syscall(SYS_openat2, directory, path, &how, sizeof how)));
 }
 
 // Through links, but not out of the tree.
 Descriptor open_within(int directory, const std::string& path, int flags) {
-    return open_beneath(directory, path, flags, 0);
+    return open_beneath(directory, path.c_str(), flags, 0);
 }
 
 // A path that the kernel does not take in one piece; without a descriptor, errno says why.
@@ -47,6 +48,18 @@ Descriptor enter_long(const core::Directory& root, const std::string& path) {
 bool is_as_listed(const struct stat& status, const SourceFile& file) {
     return S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == file.bytes &&
            nanoseconds_of(status.st_mtim) == file.modified && status.st_ino == file.inode;
+}
+
+// With what comes next in the file.
+Result<> fill(const core::Directory& root, const std::string& path, int fd, std::span<char> place) {
+    while (!place.empty()) {
+        const ssize_t size = ::read(fd, place.data(), place.size());
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0) return core::errno_error(errno, fmt::format("cannot read {}", shown(root, path)));
+        if (size == 0) return changed_since(root, path);
+        place = place.subspan(static_cast<size_t>(size));
+    }
+    return {};
 }
 
 }  // namespace
@@ -94,14 +107,16 @@ Result<Descriptor> open_source(const core::Directory& root, const SourceFile& fi
 
 Descriptor SourceReader::open_by_name(const std::string& path, int flags) {
     const size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return open_beneath(root_->fd(), path, flags, RESOLVE_NO_SYMLINKS);
+    if (slash == std::string::npos)
+        return open_beneath(root_->fd(), path.c_str(), flags, RESOLVE_NO_SYMLINKS);
     if (!directory_ || std::string_view(path).substr(0, slash) != directory_path_) {
         directory_path_ = path.substr(0, slash);
-        directory_ = open_beneath(root_->fd(), directory_path_, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+        directory_ =
+            open_beneath(root_->fd(), directory_path_.c_str(), O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
         if (!directory_ && errno == ENAMETOOLONG) directory_ = enter_long(*root_, directory_path_);
         if (!directory_) return {};
     }
-    return open_beneath(directory_.get(), path.substr(slash + 1), flags, RESOLVE_NO_SYMLINKS);
+    return open_beneath(directory_.get(), path.c_str() + slash + 1, flags, RESOLVE_NO_SYMLINKS);
 }
 
 Result<Descriptor> SourceReader::open_unchecked(const SourceFile& file) {
@@ -133,18 +148,14 @@ Result<Descriptor> SourceReader::open(const SourceFile& file) {
     return opened;
 }
 
-Result<> SourceReader::read(const SourceFile& file, std::string& buffer, const TakeBytes& take) {
+Result<> SourceReader::read(const SourceFile& file, std::span<char> buffer, const TakeBytes& take) {
     // One that is read in one piece is looked at once, behind that.
     BELAY_TRY(opened, file.bytes <= buffer.size() ? open_unchecked(file) : open(file));
-    uint64_t left = file.bytes;
-    while (left > 0) {
-        const ssize_t size = ::read(opened.get(), buffer.data(), std::min<uint64_t>(buffer.size(), left));
-        if (size < 0 && errno == EINTR) continue;
-        if (size < 0)
-            return core::errno_error(errno, fmt::format("cannot read {}", shown(*root_, file.path)));
-        if (size == 0) return changed_since(*root_, file.path);
-        BELAY_CHECK(take(std::string_view(buffer).substr(0, static_cast<size_t>(size))));
-        left -= static_cast<uint64_t>(size);
+    for (uint64_t left = file.bytes; left > 0;) {
+        const auto piece = buffer.first(std::min<uint64_t>(buffer.size(), left));
+        BELAY_CHECK(fill(*root_, file.path, opened.get(), piece));
+        BELAY_CHECK(take({piece.data(), piece.size()}));
+        left -= piece.size();
     }
     // Whoever writes while it is read changes its time; of what was read nothing is known then.
     return check_unchanged(*root_, opened.get(), file);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -52,7 +53,7 @@ class SourceReader {
     core::Result<core::Descriptor> open(const SourceFile& file);
     // The whole content in pieces of at most `buffer` bytes; exactly as many as listed. What was taken is
     // only to be used when this returns. Errors: as open(), also where it changes meanwhile; those of `take`.
-    core::Result<> read(const SourceFile& file, std::string& buffer, const TakeBytes& take);
+    core::Result<> read(const SourceFile& file, std::span<char> buffer, const TakeBytes& take);
 
   private:
     core::Result<core::Descriptor> open_unchecked(const SourceFile& file);
