@@ -1,22 +1,13 @@
 #include "bench/train/cpu_share.h"
 
-#include "core/file.h"
-#include "core/hash.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <sched.h>
 
 namespace belay::bench {
 
-namespace {
-
-constexpr const char* kNodeName = "/proc/sys/kernel/random/boot_id";  // tells nodes apart
-
-}  // namespace
-
 int CpuShare::threads() const {
-    return std::max(1, static_cast<int>(usable.size()) / ranks);
+    return std::max(1, static_cast<int>(usable.size()) / with.ranks);
 }
 
 core::Result<CpuShare> cpu_share(Group& group) {
@@ -27,11 +18,8 @@ core::Result<CpuShare> cpu_share(Group& group) {
     CpuShare share;
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
         if (CPU_ISSET(cpu, &set)) share.usable.push_back(cpu);
-    const std::string_view bits(reinterpret_cast<const char*>(&set), sizeof set);
-    BELAY_TRY(all, group.gather(core::fnv1a(core::read_file(kNodeName).value_or("").append(bits))));
-    const auto mine = all.begin() + group.rank();
-    share.number = static_cast<int>(std::count(all.begin(), mine, *mine));
-    share.ranks = static_cast<int>(std::ranges::count(all, *mine));
+    BELAY_TRY(shared, sharing(group, {reinterpret_cast<const char*>(&set), sizeof set}));
+    share.with = shared;
     return share;
 }
 

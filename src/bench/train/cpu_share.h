@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/train/group.h"
+#include "bench/train/sharing.h"
 #include "core/error.h"
 
 #include <vector>
@@ -10,8 +11,7 @@ namespace belay::bench {
 
 struct CpuShare {
     std::vector<int> usable;  // by this rank
-    int number = 0;           // of this rank among those that may use the same ones, on the same node
-    int ranks = 1;            // that do
+    Sharing with;             // those that may use the same ones
     int threads() const;      // an equal part of the CPUs, one at least
 };
 

@@ -9,6 +9,7 @@
 #include "shard/reader/errors.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <span>
@@ -24,6 +25,10 @@ constexpr const char* kFewer =
     "the directory may hold fewer samples, or those of another model: --train-samples and --eval-samples say "
     "how many are "
     "taken, --write-data writes them";
+
+std::array<std::pair<Split, std::span<const uint32_t>>, 2> by_split(const Share& share) {
+    return {{{Split::kTrain, share.train}, {Split::kEval, share.eval}}};
+}
 
 }  // namespace
 
@@ -89,10 +94,20 @@ Result<> SampleFiles::read(const std::string& name,
     return read_(name, use);
 }
 
+Result<std::vector<std::string>> names_of_share(
+    const Share& share, const std::function<Result<std::string>(Split, uint32_t)>& name) {
+    std::vector<std::string> names;
+    for (const auto& [split, indices] : by_split(share))
+        for (const uint32_t index : indices) {
+            BELAY_TRY(its_name, name(split, index));
+            names.push_back(std::move(its_name));
+        }
+    return names;
+}
+
 Result<> load_first(const Data& data, const Share& share) {
     Batch batch;
-    for (const auto& [split, indices] :
-         {std::pair(Split::kTrain, std::span(share.train)), std::pair(Split::kEval, std::span(share.eval))})
+    for (const auto& [split, indices] : by_split(share))
         if (!indices.empty()) BELAY_CHECK(data.load(split, indices.first(1), batch));
     return {};
 }

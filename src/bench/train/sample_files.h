@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace belay::bench {
 
@@ -42,6 +43,10 @@ class SampleFiles {
 
     Read read_;
 };
+
+// name(split, index) of all samples of a share. Errors: those of `name`.
+core::Result<std::vector<std::string>> names_of_share(
+    const Share& share, const std::function<core::Result<std::string>(Split split, uint32_t index)>& name);
 
 // Loads the first sample of each split, so that a wrong directory is said at once.
 core::Result<> load_first(const Data& data, const Share& share);

@@ -1,8 +1,6 @@
 #include "bench/train/stage_together.h"
 
 #include "core/directory.h"
-#include "core/file.h"
-#include "core/hash.h"
 #include "core/program.h"
 
 #include <algorithm>
@@ -22,16 +20,14 @@ enum Progress : uint64_t { kWorks, kDone, kFailed };
 
 // How long until the others are asked again: soon at first, so that short work does not get longer.
 constexpr core::Duration kLeastPause = std::chrono::milliseconds(5), kMostPause = std::chrono::seconds(1);
-constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 
-// What tells a directory from all others, on all nodes; it is made where it is missing.
-Result<uint64_t> place_of(const fs::path& path) {
+// What tells a directory from all others of its node; it is made where it is missing.
+Result<std::string> place_of(const fs::path& path) {
     BELAY_TRY(directory, core::Directory::make_guarded(path, 0700));
     struct stat status{};
     if (fstat(directory.fd(), &status) != 0)
         return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
-    return core::fnv1a(
-        fmt::format("{} {} {}", core::read_file(kBootId).value_or(""), status.st_dev, status.st_ino));
+    return fmt::format("{} {}", status.st_dev, status.st_ino);
 }
 
 Result<uint64_t> sum_of(Group& group, uint64_t value) {
@@ -71,20 +67,16 @@ Result<> while_all_are_there(Group& group, const std::function<Result<>(const st
 Result<Staged> stage_together(Group& group, const fs::path& from, const fs::path& to,
                               const std::function<Result<std::vector<std::string>>()>& needed) {
     std::vector<std::string> names;
-    uint64_t place = 0;
+    std::string place;
     BELAY_CHECK(while_all_are_there(group, [&](const std::atomic<bool>&) -> Result<> {
         BELAY_TRY(found, needed());
         names = std::move(found);
         BELAY_TRY(directory, core::with_context(place_of(to), "--stage-to"));
-        place = directory;
+        place = std::move(directory);
         return {};
     }));
-    BELAY_TRY(places, group.gather(place));
-    StagingPart part;
-    if (names.empty()) {  // all need all
-        part.number = static_cast<int>(std::count(places.begin(), places.begin() + group.rank(), place));
-        part.parts = static_cast<int>(std::ranges::count(places, place));
-    }
+    BELAY_TRY(shared, sharing(group, place));
+    const Sharing part = names.empty() ? shared : Sharing();  // all need all, or each its own
     Staged staged;
     BELAY_CHECK(while_all_are_there(group, [&](const std::atomic<bool>& stop) -> Result<> {
         BELAY_TRY(copied, stage_files(from, to, std::move(names), part, stop));

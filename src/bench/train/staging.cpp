@@ -87,7 +87,7 @@ bool is_within(const fs::path& inner, const fs::path& outer) {
 }  // namespace
 
 Result<Staged> stage_files(const fs::path& from, const fs::path& to, std::vector<std::string> names,
-                           StagingPart part, const std::atomic<bool>& stop) {
+                           Sharing sharing, const std::atomic<bool>& stop) {
     BELAY_TRY(out, core::Directory::make_guarded(to, 0700));
     std::error_code error;
     const fs::path source = fs::canonical(from, error);
@@ -105,8 +105,8 @@ Result<Staged> stage_files(const fs::path& from, const fs::path& to, std::vector
     }
     std::vector<char> buffer(kCopyBytes);
     Staged staged;
-    const auto parts = static_cast<size_t>(part.parts);
-    for (size_t i = static_cast<size_t>(part.number); i < names.size(); i += parts) {
+    for (auto i = static_cast<size_t>(sharing.number); i < names.size();
+         i += static_cast<size_t>(sharing.ranks)) {
         if (stop) return core::system_error("staging was stopped").because(core::Cause::kCancelled);
         std::string parent;
         for (const fs::path& level : fs::path(names[i]).parent_path()) {

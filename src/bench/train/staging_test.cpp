@@ -23,7 +23,7 @@ TEST(bench, staging_copies_every_file_once_over_the_ranks_of_a_node) {
     ASSERT_TRUE(core::replace_file(to / "d", "what was there before, and longer than what comes"));
     Staged all;
     for (int part = 0; part < 2; ++part) {
-        auto staged = stage_files(from, to, {}, {.number = part, .parts = 2}, kGoesOn);
+        auto staged = stage_files(from, to, {}, {.number = part, .ranks = 2}, kGoesOn);
         ASSERT_TRUE(staged) << staged.error().message();
         EXPECT_GE(staged->files, 2u);
         all.files += staged->files;

@@ -106,7 +106,7 @@ Result<int> take_cpus(Group& group) {
     int per_rank = 0;
     if (auto text = core::environment_variable("SLURM_CPUS_PER_TASK"))
         per_rank = core::parse_number<int>(*text).value_or(0);
-    const auto mine = cpus_of_rank(share.usable, share.number, share.ranks, per_rank);
+    const auto mine = cpus_of_rank(share.usable, share.with.number, share.with.ranks, per_rank);
     cpu_set_t set;
     CPU_ZERO(&set);
     for (const int cpu : mine)

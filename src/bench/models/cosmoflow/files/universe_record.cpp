@@ -105,7 +105,8 @@ Result<Parameters> decode_universe_record(std::string_view file, uint32_t side, 
     BELAY_CHECK(check_length(x.bytes, side));
     for (const float parameter : y.floats)
         if (!std::isfinite(parameter))
-            return bad_input("its feature \"y\" has the value {}, which is no parameter", parameter);
+            return bad_input("its feature \"y\" has the value {}, which is not that of a parameter",
+                             parameter);
     BELAY_CHECK(separate_channels(x.bytes, counts));
     return y.floats;
 }

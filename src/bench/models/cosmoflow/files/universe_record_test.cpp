@@ -136,7 +136,7 @@ TEST(bench_universe_record, says_what_is_wrong) {
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
         const Parameters parameters = {0, 0, bad, 0};
-        EXPECT_THAT(problem_of_example(x, parameters), HasSubstr("which is no parameter"));
+        EXPECT_THAT(problem_of_example(x, parameters), HasSubstr("which is not that of a parameter"));
     }
     auto counts = record_counts();
     counts[2 * 8 + 5] = -3;

@@ -90,21 +90,10 @@ Result<> StoredSamples::load(Split split, std::span<const uint32_t> indices, Bat
 
 Result<std::vector<std::string>> files_of_share(const fs::path& path, uint32_t side, const Share& share) {
     BELAY_TRY(layout, layout_of(path));
-    std::vector<std::string> names;
-    if (layout == Layout::kPacked) return names;
-    if (layout == Layout::kUniverses) {
-        for (const uint32_t index : share.train) names.push_back(universe_name(Split::kTrain, index));
-        for (const uint32_t index : share.eval) names.push_back(universe_name(Split::kEval, index));
-        return names;
-    }
+    if (layout == Layout::kPacked) return std::vector<std::string>();
+    if (layout == Layout::kUniverses) return names_of_share(share, universe_name);
     BELAY_TRY(directory, UniverseDirectory::open(path, path, side));
-    for (const auto& [split, indices] :
-         {std::pair(Split::kTrain, std::span(share.train)), std::pair(Split::kEval, std::span(share.eval))})
-        for (const uint32_t index : indices) {
-            BELAY_TRY(name, directory.name(split, index));
-            names.push_back(std::move(name));
-        }
-    return names;
+    return names_of_share(share, [&](Split split, uint32_t index) { return directory.name(split, index); });
 }
 
 Result<> write_samples(const std::filesystem::path& path, uint32_t side, uint64_t seed,

@@ -135,24 +135,16 @@ Result<std::unique_ptr<Data>> open_samples(const DataSource& source, const Shape
 
 Result<std::vector<std::string>> files_of_share(const fs::path& path, const Shape& image,
                                                 const Share& share) {
-    std::vector<std::string> names;
     BELAY_TRY(is_own, ClimateDirectory::is_at(path));
     if (!is_own) {
         BELAY_TRY(directory, core::Directory::open(path));
         BELAY_TRY(manifest, directory.facts(shard::kManifestName));
-        if (manifest) return names;
-        for (const uint32_t index : share.train) names.push_back(climate_name(Split::kTrain, index));
-        for (const uint32_t index : share.eval) names.push_back(climate_name(Split::kEval, index));
-        return names;
+        return manifest ? std::vector<std::string>() : names_of_share(share, climate_name);
     }
     BELAY_TRY(directory, ClimateDirectory::open(path, path, image));
-    names.emplace_back(kRangesName);
-    for (const auto& [split, indices] :
-         {std::pair(Split::kTrain, std::span(share.train)), std::pair(Split::kEval, std::span(share.eval))})
-        for (const uint32_t index : indices) {
-            BELAY_TRY(name, directory.name(split, index));
-            names.push_back(std::move(name));
-        }
+    auto names =
+        names_of_share(share, [&](Split split, uint32_t index) { return directory.name(split, index); });
+    if (names) names->emplace(names->begin(), kRangesName);
     return names;
 }
 

@@ -105,14 +105,11 @@ Result<> Samples::load(Split split, std::span<const uint32_t> indices, Batch& ba
 }
 
 Result<std::vector<std::string>> files_of_share(const fs::path& path, const Share& share) {
-    std::vector<std::string> names;
     BELAY_TRY(are_own, Trajectories::are_in(path / "train"));
     BELAY_TRY(directory, core::Directory::open(path));
     BELAY_TRY(manifest, directory.facts(shard::kManifestName));
-    if (are_own || manifest) return names;
-    for (const Split split : kSplits)
-        for (const uint32_t index : indices_of(share, split)) names.push_back(structure_name(split, index));
-    return names;
+    if (are_own || manifest) return std::vector<std::string>();
+    return names_of_share(share, structure_name);
 }
 
 Result<> write_samples(const fs::path& path, const Size& size, uint64_t seed, const Profile& profile,
