@@ -13,19 +13,12 @@ using core::Result;
 
 constexpr std::string_view kEnding = ".tfrecord", kPackedEnding = ".gz";
 
+constexpr const char* kHint =
+    "it needs train/ and validation/ with *.tfrecord, as the data of MLPerf HPC have them";
+
 // Sorted by what stands before ".gz": packed or not, a sample has the same number.
-Result<std::vector<std::string>> records_beneath(const core::Directory& directory,
-                                                 const std::string& folder) {
-    auto beneath = directory.enter(folder);
-    if (!beneath)
-        return std::unexpected(
-            std::move(beneath.error())
-                .hint("it needs train/ and validation/ with *.tfrecord, as the data of MLPerf "
-                      "HPC have them"));
-    BELAY_TRY(all, beneath->list());
-    std::vector<std::string> names;
-    for (const std::string& name : all)
-        if (is_universe_record_name(name)) names.push_back(folder + "/" + name);
+Result<std::vector<std::string>> pick_records(std::vector<std::string> names) {
+    std::erase_if(names, [](const std::string& name) { return !is_universe_record_name(name); });
     auto unpacked_name = [](const std::string& name) {
         return std::string_view(name).substr(
             0, name.size() - (name.ends_with(kPackedEnding) ? kPackedEnding.size() : 0));
@@ -33,8 +26,7 @@ Result<std::vector<std::string>> records_beneath(const core::Directory& director
     std::ranges::sort(names, {}, unpacked_name);
     const auto twice = std::ranges::adjacent_find(names, {}, unpacked_name);
     if (twice != names.end())
-        return bad_input("{} has one sample twice: {} and {}", directory.path().string(), *twice,
-                         *(twice + 1))
+        return bad_input("it has one sample twice: {} and {}", *twice, *(twice + 1))
             .hint("remove one of the two");
     return names;
 }
@@ -49,25 +41,12 @@ bool is_universe_record_name(std::string_view name) {
 Result<UniverseDirectory> UniverseDirectory::open(const fs::path& path, const fs::path& listing,
                                                   uint32_t side) {
     BELAY_TRY(directory, core::Directory::open(path));
-    UniverseDirectory found(std::move(directory), listing, side);
-    BELAY_TRY(listed, core::Directory::open(listing));
-    BELAY_TRY(train, records_beneath(listed, "train"));
-    BELAY_TRY(eval, records_beneath(listed, "validation"));
-    found.train_ = std::move(train);
-    found.eval_ = std::move(eval);
-    return found;
-}
-
-Result<std::string> UniverseDirectory::name(Split split, uint32_t index) const {
-    const auto& all = names(split);
-    if (index < all.size()) return all[index];
-    return bad_input("{} has {} samples to {}, and number {} is asked for", listing_.string(), all.size(),
-                     split == Split::kTrain ? "train on" : "be judged by", index)
-        .hint("take fewer with --train-samples and --eval-samples");
+    BELAY_TRY(samples, SampleList::read(listing, pick_records, kHint));
+    return UniverseDirectory(std::move(directory), std::move(samples), side);
 }
 
 Result<Parameters> UniverseDirectory::read(Split split, uint32_t index, std::span<int16_t> counts) const {
-    BELAY_TRY(its_name, name(split, index));
+    BELAY_TRY(its_name, samples_.name(split, index));
     auto bytes = directory_.read_file(its_name, universe_record_limit(side_));
     if (!bytes && bytes.error().errno_value() == EFBIG)
         return std::unexpected(std::move(bytes.error()).hint(kSideHint));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/models/cosmoflow/files/universe_record.h"
-#include "bench/synthetic/random.h"
+#include "bench/schedule/sample_list.h"
 #include "core/directory.h"
 
 #include <filesystem>
@@ -21,23 +21,17 @@ class UniverseDirectory {
     static core::Result<UniverseDirectory> open(const std::filesystem::path& path,
                                                 const std::filesystem::path& listing, uint32_t side);
 
-    // By their names in the directory, sorted: sample i is the i-th.
-    const std::vector<std::string>& names(Split split) const {
-        return split == Split::kTrain ? train_ : eval_;
-    }
-    // Errors: kBadInput where there are not so many.
-    core::Result<std::string> name(Split split, uint32_t index) const;
-    // As decode_universe_record(), by several threads if need be. Errors: those of both; kSystem.
+    const SampleList& samples() const { return samples_; }
+    // As decode_universe_record(), by several threads if need be. Errors: those of this and SampleList::name(); kSystem.
     core::Result<Parameters> read(Split split, uint32_t index, std::span<int16_t> counts) const;
 
   private:
-    UniverseDirectory(core::Directory directory, std::filesystem::path listing, uint32_t side)
-        : directory_(std::move(directory)), listing_(std::move(listing)), side_(side) {}
+    UniverseDirectory(core::Directory directory, SampleList samples, uint32_t side)
+        : directory_(std::move(directory)), samples_(std::move(samples)), side_(side) {}
 
     core::Directory directory_;
-    std::filesystem::path listing_;  // for messages
+    SampleList samples_;
     uint32_t side_;
-    std::vector<std::string> train_, eval_;
 };
 
 }  // namespace belay::bench::cosmoflow

@@ -53,17 +53,18 @@ TEST(bench_universe_directory, gives_its_samples_by_their_names) {
     made.put("validation/c.tfrecord.gz", sample_with(4));
     const auto opened = made.open();
     ASSERT_TRUE(opened) << opened.error().message();
-    EXPECT_THAT(opened->names(Split::kTrain),
+    EXPECT_THAT(opened->samples().names(Split::kTrain),
                 ElementsAre("train/a_001.tfrecord", "train/a_001_more.tfrecord.gz", "train/b_000.tfrecord"));
     EXPECT_EQ(*first_parameter(*opened, Split::kTrain, 0), 1);
     EXPECT_EQ(*first_parameter(*opened, Split::kTrain, 1), 3);
     EXPECT_EQ(*first_parameter(*opened, Split::kTrain, 2), 2);
     EXPECT_EQ(*first_parameter(*opened, Split::kEval, 0), 4) << "packed or not is told by the bytes";
-    EXPECT_EQ(*opened->name(Split::kEval, 0), "validation/c.tfrecord.gz");
+    EXPECT_EQ(*opened->samples().name(Split::kEval, 0), "validation/c.tfrecord.gz");
     EXPECT_THAT(first_parameter(*opened, Split::kTrain, 3).error().render(),
                 testing::AllOf(HasSubstr("has 3 samples to train on, and number 3 is asked for"),
                                HasSubstr("--train-samples")));
-    EXPECT_THAT(opened->name(Split::kEval, 1).error().message(), HasSubstr("has 1 samples to be judged by"));
+    EXPECT_THAT(opened->samples().name(Split::kEval, 1).error().message(),
+                HasSubstr("has 1 samples to be judged by"));
 }
 
 // Packing all of them changes no number, also where one name begins as another.
@@ -73,9 +74,9 @@ TEST(bench_universe_directory, packed_files_have_the_numbers_of_those_that_are_n
         plain.put(name, "");
         packed.put(std::string(name) + ".gz", "");
     }
-    std::vector<std::string> names = plain.open()->names(Split::kTrain);
+    std::vector<std::string> names = plain.open()->samples().names(Split::kTrain);
     for (std::string& name : names) name += ".gz";
-    EXPECT_EQ(packed.open()->names(Split::kTrain), names);
+    EXPECT_EQ(packed.open()->samples().names(Split::kTrain), names);
     packed.put("train/a.tfrecord", "");
     EXPECT_THAT(packed.open().error().message(), HasSubstr("one sample twice: train/a.tfrecord"));
 }

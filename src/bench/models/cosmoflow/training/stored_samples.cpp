@@ -93,7 +93,8 @@ Result<std::vector<std::string>> files_of_share(const fs::path& path, uint32_t s
     if (layout == Layout::kPacked) return std::vector<std::string>();
     if (layout == Layout::kUniverses) return names_of_share(share, universe_name);
     BELAY_TRY(directory, UniverseDirectory::open(path, path, side));
-    return names_of_share(share, [&](Split split, uint32_t index) { return directory.name(split, index); });
+    return names_of_share(
+        share, [&](Split split, uint32_t index) { return directory.samples().name(split, index); });
 }
 
 Result<> write_samples(const std::filesystem::path& path, uint32_t side, uint64_t seed,

@@ -11,14 +11,8 @@ constexpr const char* kHint =
     "it needs stats.h5, train/ and validation/ with data-*.h5, as the data of MLPerf HPC have them";
 
 // Those that end in .h5, which is what the reference looks at.
-Result<std::vector<std::string>> samples_beneath(const core::Directory& directory,
-                                                 const std::string& folder) {
-    auto beneath = directory.enter(folder);
-    if (!beneath) return std::unexpected(std::move(beneath.error()).hint(kHint));
-    BELAY_TRY(all, beneath->list());
-    std::vector<std::string> names;
-    for (const std::string& name : all)
-        if (name.ends_with(".h5")) names.push_back(folder + "/" + name);
+Result<std::vector<std::string>> pick_climates(std::vector<std::string> names) {
+    std::erase_if(names, [](const std::string& name) { return !name.ends_with(".h5"); });
     return names;
 }
 
@@ -33,31 +27,17 @@ Result<bool> ClimateDirectory::is_at(const fs::path& path) {
 Result<ClimateDirectory> ClimateDirectory::open(const fs::path& path, const fs::path& listing,
                                                 const Shape& image) {
     BELAY_TRY(directory, core::Directory::open(path));
-    ClimateDirectory found(std::move(directory), listing, image);
     constexpr size_t kRangesLimit = 1 << 20;
-    auto bytes = found.directory_.read_file(kRangesName, kRangesLimit);
+    auto bytes = directory.read_file(kRangesName, kRangesLimit);
     if (!bytes) return std::unexpected(std::move(bytes.error()).hint(kHint));
     BELAY_TRY(ranges, core::with_context(read_ranges(*bytes, image.channels), (path / kRangesName).string()));
-    found.ranges_ = std::move(ranges);
-    BELAY_TRY(listed, core::Directory::open(listing));
-    BELAY_TRY(train, samples_beneath(listed, "train"));
-    BELAY_TRY(eval, samples_beneath(listed, "validation"));
-    found.train_ = std::move(train);
-    found.eval_ = std::move(eval);
-    return found;
-}
-
-Result<std::string> ClimateDirectory::name(Split split, uint32_t index) const {
-    const auto& all = names(split);
-    if (index < all.size()) return all[index];
-    return core::bad_input("{} has {} samples to {}, and number {} is asked for", listing_.string(),
-                           all.size(), split == Split::kTrain ? "train on" : "be judged by", index)
-        .hint("take fewer with --train-samples and --eval-samples");
+    BELAY_TRY(samples, SampleList::read(listing, pick_climates, kHint));
+    return ClimateDirectory(std::move(directory), std::move(samples), image, std::move(ranges));
 }
 
 Result<> ClimateDirectory::read(Split split, uint32_t index, std::span<float> values,
                                 std::span<uint8_t> mask) const {
-    BELAY_TRY(its_name, name(split, index));
+    BELAY_TRY(its_name, samples_.name(split, index));
     BELAY_TRY(bytes, directory_.read_file(its_name, hdf5_climate_limit(image_)));
     return core::with_context(read_hdf5_climate(bytes, image_, ranges_, values, mask),
                               directory_.path_of(its_name).string());

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/models/deepcam/files/hdf5_climate.h"
-#include "bench/synthetic/random.h"
+#include "bench/schedule/sample_list.h"
 #include "core/directory.h"
 
 #include <filesystem>
@@ -22,24 +22,21 @@ class ClimateDirectory {
     static core::Result<ClimateDirectory> open(const std::filesystem::path& path,
                                                const std::filesystem::path& listing, const Shape& image);
 
-    // By their names in the directory, sorted: sample i is the i-th.
-    const std::vector<std::string>& names(Split split) const {
-        return split == Split::kTrain ? train_ : eval_;
-    }
-    // Errors: kBadInput where there are not so many.
-    core::Result<std::string> name(Split split, uint32_t index) const;
-    // May be called by several threads. Errors: those of name() and read_hdf5_climate(); kSystem.
+    const SampleList& samples() const { return samples_; }
+    // May be called by several threads. Errors: those of SampleList::name() and read_hdf5_climate(); kSystem.
     core::Result<> read(Split split, uint32_t index, std::span<float> values, std::span<uint8_t> mask) const;
 
   private:
-    ClimateDirectory(core::Directory directory, std::filesystem::path listing, const Shape& image)
-        : directory_(std::move(directory)), listing_(std::move(listing)), image_(image) {}
+    ClimateDirectory(core::Directory directory, SampleList samples, const Shape& image, ChannelRanges ranges)
+        : directory_(std::move(directory)),
+          samples_(std::move(samples)),
+          image_(image),
+          ranges_(std::move(ranges)) {}
 
     core::Directory directory_;
-    std::filesystem::path listing_;  // for messages
+    SampleList samples_;
     Shape image_;
     ChannelRanges ranges_;
-    std::vector<std::string> train_, eval_;
 };
 
 }  // namespace belay::bench::deepcam

@@ -280,7 +280,8 @@ TEST(bench_hdf5_climate, directory_gives_its_samples_by_their_names) {
     EXPECT_TRUE(*ClimateDirectory::is_at(directory.path()));
     auto opened = ClimateDirectory::open(directory.path(), directory.path(), kImage);
     ASSERT_TRUE(opened) << opened.error().message();
-    EXPECT_THAT(opened->names(Split::kTrain), testing::ElementsAre("train/data-1.h5", "train/data-2.h5"));
+    EXPECT_THAT(opened->samples().names(Split::kTrain),
+                testing::ElementsAre("train/data-1.h5", "train/data-2.h5"));
     Decoded first, other;
     first.outcome = opened->read(Split::kTrain, 0, first.values, first.mask);
     expect_right(first);
@@ -293,7 +294,7 @@ TEST(bench_hdf5_climate, directory_gives_its_samples_by_their_names) {
 
     const core::TemporaryDirectory staged = *core::TemporaryDirectory::create();
     ASSERT_TRUE(core::make_directories(staged.path() / "train"));
-    for (const std::string& name : {std::string(kRangesName), *opened->name(Split::kTrain, 1)})
+    for (const std::string& name : {std::string(kRangesName), *opened->samples().name(Split::kTrain, 1)})
         std::filesystem::copy_file(directory.path() / name, staged.path() / name);
     opened = ClimateDirectory::open(staged.path(), directory.path(), kImage);
     ASSERT_TRUE(opened) << opened.error().message();

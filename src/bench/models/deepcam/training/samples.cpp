@@ -142,8 +142,8 @@ Result<std::vector<std::string>> files_of_share(const fs::path& path, const Shap
         return manifest ? std::vector<std::string>() : names_of_share(share, climate_name);
     }
     BELAY_TRY(directory, ClimateDirectory::open(path, path, image));
-    auto names =
-        names_of_share(share, [&](Split split, uint32_t index) { return directory.name(split, index); });
+    auto names = names_of_share(
+        share, [&](Split split, uint32_t index) { return directory.samples().name(split, index); });
     if (names) names->emplace(names->begin(), kRangesName);
     return names;
 }
