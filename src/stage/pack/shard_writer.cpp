@@ -6,6 +6,7 @@
 #include "shard/index.h"
 #include "shard/tar_format.h"
 #include "stage/dataset/dataset.h"
+#include "stage/pack/sink.h"
 #include "stage/pack/source_file.h"
 
 #include <algorithm>
@@ -21,66 +22,13 @@ namespace {
 
 using core::Result;
 
-constexpr size_t kBufferBytes = size_t{1} << 20;
-
-// What goes into a file, in large pieces, with its hash.
-class Sink {
-  public:
-    Sink(int fd, std::string name, std::atomic<uint64_t>& done_bytes)
-        : fd_(fd), name_(std::move(name)), done_bytes_(done_bytes), buffer_(kBufferBytes) {}
-    // A place for what comes next, of at most kBufferBytes; take() says how much of it came.
-    Result<std::span<char>> room(size_t bytes) {
-        if (bytes > buffer_.size() - filled_) BELAY_CHECK(flush());
-        return std::span(buffer_).subspan(filled_, bytes);
-    }
-    void take(size_t bytes) {
-        filled_ += bytes;
-        bytes_ += bytes;
-    }
-    Result<> put(std::string_view bytes) {
-        if (bytes.size() >= kBufferBytes) {
-            BELAY_CHECK(flush());
-            bytes_ += bytes.size();
-            return write(bytes);
-        }
-        BELAY_TRY(place, room(bytes.size()));
-        std::ranges::copy(bytes, place.begin());
-        take(bytes.size());
-        return {};
-    }
-    Result<> zeros(uint64_t count) {
-        static const std::string kZeros(2 * shard::kTarRecord, '\0');
-        return put(std::string_view(kZeros).substr(0, count));
-    }
-    Result<> flush() {
-        const size_t filled = std::exchange(filled_, 0);
-        return write({buffer_.data(), filled});
-    }
-    uint64_t bytes() const { return bytes_; }
-    std::string sha256() { return core::to_hex(hash_.finish()); }
-
-  private:
-    Result<> write(std::string_view bytes) {
-        hash_.update(bytes);
-        done_bytes_ += bytes.size();
-        return core::write_all(fd_, bytes, name_);
-    }
-    int fd_;
-    std::string name_;
-    std::atomic<uint64_t>& done_bytes_;
-    std::vector<char> buffer_;
-    size_t filled_ = 0;
-    core::Sha256 hash_;
-    uint64_t bytes_ = 0;
-};
-
 Result<> put_file(SourceReader& source, const SourceFile& file, Sink& out, shard::Record& record,
                   std::string& buffer) {
     BELAY_CHECK(out.put(shard::tar_header(file.path, file.bytes)));
     record.name = file.path;
     record.offset = out.bytes();
     record.bytes = file.bytes;
-    if (file.bytes <= kBufferBytes) {
+    if (file.bytes <= Sink::kRoomBytes) {
         BELAY_TRY(place, out.room(file.bytes));
         BELAY_CHECK(source.read(file, place, [&](std::string_view bytes) -> Result<> {
             record.checksum = shard::crc32c(bytes, record.checksum);
@@ -114,7 +62,7 @@ Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedSha
     BELAY_TRY(tar, core::NewFile::begin(work.output, path, expected != nullptr ? kPrivate : kForAll));
     Sink out(tar.fd(), tar.path().string(), work.done_bytes);
     SourceReader source(work.source);
-    std::string buffer(kBufferBytes, '\0');
+    std::string buffer(Sink::kRoomBytes, '\0');
     std::vector<shard::Record> records;
     records.reserve(shard.files.size());
     for (const PlannedFile& planned : shard.files) {
@@ -123,7 +71,7 @@ Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedSha
         BELAY_CHECK(put_file(source, work.listing.files[planned.file], out, records.back(), buffer));
     }
     BELAY_CHECK(out.zeros(shard::tar_trailer(out.bytes())));
-    BELAY_CHECK(out.flush());
+    BELAY_CHECK(out.finish());
     BELAY_TRY(index_bytes, shard::encode_index(std::move(records), out.bytes()));
     shard::ManifestShard written{.path = path,
                                  .bytes = out.bytes(),
