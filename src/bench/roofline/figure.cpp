@@ -9,6 +9,7 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace belay::bench::roofline {
 
