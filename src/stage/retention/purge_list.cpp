@@ -129,6 +129,7 @@ Result<std::string> unescape_path(std::string_view text) {
     std::string path;
     path.reserve(text.size());
     for (size_t at = 0; at < text.size(); ++at) {
+        if (text[at] == '\0') return core::bad_input("byte {} is NUL, which no path has", at + 1);
         if (text[at] != '\\') {
             path += text[at];
             continue;
@@ -142,7 +143,8 @@ Result<std::string> unescape_path(std::string_view text) {
         else if (byte && *byte != 0 && *byte != '/')
             path += static_cast<char>(*byte);
         else
-            return core::bad_input("\"{}\" at byte {}: is not an escape", text.substr(at, 4), at + 1);
+            return core::bad_input("\"{}\" at byte {} is not an escape", core::printable(text.substr(at, 4)),
+                                   at + 1);
         at += byte ? 3 : 1;
     }
     return path;
@@ -201,11 +203,13 @@ Result<PurgeList> read_signed_list(std::string_view text, std::string_view key, 
     const auto ask_share = ask ? core::parse_number<double>(*ask) : std::nullopt;
     const auto spare_days = spare ? core::parse_number<double>(*spare) : std::nullopt;
     if (!root || !made || !count || !which || !age || !ask_share || !spare_days) return wrong();
-    BELAY_TRY(root_path, unescape_path(*root));
-    if (!root_path.starts_with('/'))
-        return core::bad_input("{}: its root {} is not an absolute path", file, core::printable(root_path));
+    auto root_path = unescape_path(*root);
+    if (!root_path)
+        return std::unexpected(std::move(root_path.error()).context(fmt::format("{}: its root", file)));
+    if (!root_path->starts_with('/'))
+        return core::bad_input("{}: its root {} is not an absolute path", file, core::printable(*root_path));
     BELAY_TRY(made_at, core::parse_time(*made));
-    list.root = std::move(root_path);
+    list.root = std::move(*root_path);
     list.made = made_at;
     list.time = *which;
     list.days = *age;

@@ -28,6 +28,7 @@ TEST(stage_retention_list, any_name_survives) {
     EXPECT_EQ(escape_path("a\nb\xff"), "a\\nb\\xff");
     for (const char* text : {"\\", "\\x", "\\x1", "\\xzz", "\\x00", "\\x2f", "\\q"})
         EXPECT_FALSE(unescape_path(text)) << text;
+    EXPECT_FALSE(unescape_path(std::string_view("a\0b", 3))) << "no path has a NUL";
 }
 
 PurgeList some_list() {
