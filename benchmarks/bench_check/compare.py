@@ -75,5 +75,6 @@ for path in paths:
         different.append(path)
 print("official checker: %.2f s for %d logs" % (official_seconds, len(paths)))
 print("json.loads: %.2f s for %d lines" % (loads_seconds, len(lines)))
+print("pass: %d logs" % sum(row["status"] == "pass" for row in ours.values()))
 print("different: %d logs %s" % (len(different), " ".join(different[:5])))
 sys.exit(1 if different else 0)
