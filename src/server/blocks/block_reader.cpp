@@ -1,0 +1,109 @@
+#include "server/blocks/block_reader.h"
+
+#include "stream/block_walk.h"
+#include "stream/segment_bytes.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <string>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace belay::server {
+
+using core::Result;
+
+namespace {
+
+constexpr size_t kPieceBytes = size_t{4} << 20;
+
+class PlaceReader {
+  public:
+    PlaceReader(const core::Directory& directory, const std::function<Result<>(std::string_view)>& visit)
+        : directory_(directory), visit_(visit) {}
+
+    Result<> take(const BlockPlace& place) {
+        const std::vector<BlockRun> wanted = given_.missing_in(place.blocks);
+        if (wanted.empty()) return {};
+        const bool is_same_session = place.file == file_ && place.head_at == head_at_;
+        if (!is_same_session || piece_.size() >= kPieceBytes) BELAY_CHECK(begin(place));
+        BELAY_TRY(bytes, read(place.at, place.bytes));
+        if (wanted.size() == 1 && wanted.front() == place.blocks)
+            piece_ += bytes;
+        else
+            BELAY_CHECK(add_wanted(bytes, place));
+        given_.add(place.blocks);
+        return {};
+    }
+    Result<> finish() {
+        if (piece_.size() <= head_bytes_) return {};
+        const std::string piece = std::move(piece_);
+        piece_.clear();
+        return visit_(piece);
+    }
+
+  private:
+    Result<> begin(const BlockPlace& place) {
+        BELAY_CHECK(finish());
+        if (place.file != file_) {
+            BELAY_TRY(opened, directory_.open_file(*place.file, O_RDONLY));
+            descriptor_ = std::move(opened);
+            file_ = place.file;
+        }
+        BELAY_TRY(head, read(place.head_at, place.head_bytes));
+        piece_ = std::move(head);
+        head_at_ = place.head_at;
+        head_bytes_ = place.head_bytes;
+        return {};
+    }
+
+    Result<std::string> read(uint64_t at, size_t size) const {
+        std::string bytes(size, '\0');
+        for (size_t done = 0; done < size;) {
+            const ssize_t got =
+                pread(descriptor_.get(), bytes.data() + done, size - done, static_cast<off_t>(at + done));
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0)
+                return core::errno_error(errno,
+                                         fmt::format("cannot read {}", directory_.path_of(*file_).string()));
+            if (got == 0)
+                return core::system_error("{} has become shorter", directory_.path_of(*file_).string());
+            done += static_cast<size_t>(got);
+        }
+        return bytes;
+    }
+
+    // Where another place gave a part of them.
+    Result<> add_wanted(std::string_view bytes, const BlockPlace& place) {
+        stream::SegmentBytes blocks(bytes);
+        for (uint64_t at = 0; at < bytes.size();) {
+            BELAY_TRY(found, stream::find_block(blocks, at));
+            const uint64_t number = found.header ? place.first_block + found.header->sequence : 0;
+            if (found.header && !given_.missing_in({number, number + 1}).empty())
+                piece_ += bytes.substr(static_cast<size_t>(at), static_cast<size_t>(found.bytes()));
+            at = found.next;
+        }
+        return {};
+    }
+
+    const core::Directory& directory_;
+    const std::function<Result<>(std::string_view)>& visit_;
+    Received given_;
+    core::Descriptor descriptor_;
+    const std::string* file_ = nullptr;
+    uint64_t head_at_ = 0;
+    size_t head_bytes_ = 0;
+    std::string piece_;  // head and blocks
+};
+
+}  // namespace
+
+Result<> read_places(const core::Directory& directory, const std::vector<BlockPlace>& places,
+                     const std::function<Result<>(std::string_view piece)>& visit) {
+    PlaceReader reader(directory, visit);
+    for (const BlockPlace& place : places) BELAY_CHECK(reader.take(place));
+    return reader.finish();
+}
+
+}  // namespace belay::server

@@ -1,0 +1,42 @@
+// What an agent uploads: a piece of a node stream, looked through before anything of it is kept. Pure.
+#pragma once
+
+#include "core/error.h"
+#include "core/time.h"
+#include "server/blocks/received.h"
+#include "stream/segment.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace belay::server {
+
+struct UploadedBlock {
+    uint64_t number = 0;     // in the stream
+    std::string_view bytes;  // header and payload, of the piece
+    uint64_t rows = 0;
+    // The earliest and the latest time of its rows; nothing where it has none that this version knows.
+    std::optional<core::Time> first_time, last_time;
+};
+
+// All views are of the piece.
+struct Upload {
+    stream::Session session;
+    std::string_view head;              // file header and session block
+    std::vector<UploadedBlock> blocks;  // in the order of their numbers
+    uint64_t rows = 0;
+
+    // From the first block to the last; that of its session alone where it has none.
+    BlockRun run() const;
+};
+
+// An upload beyond this is refused before it is read; what agents send is at most a block more than 4 MiB.
+inline constexpr size_t kMaxUploadBytes = size_t{72} << 20;
+
+// Errors: kBadInput for what is not a whole, undamaged piece: a damaged, foreign or repeated block, a session that
+// names no node, names of a stream that are too long, rows of another node than the session's; kSystem, for want of memory.
+core::Result<Upload> read_upload(std::string_view piece);
+
+}  // namespace belay::server
