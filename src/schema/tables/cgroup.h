@@ -1,0 +1,152 @@
+#pragma once
+
+#include "schema/schema.h"
+
+namespace belay::schema {
+
+using enum ColumnType;
+using enum Sampled;
+
+// Which cgroup a row is of.
+inline constexpr Column kCgroupNames[] = {
+    {"time", kTimestamp, "", "when the row was sampled"},
+    {"node", kText, "", "name of the node"},
+    {"level", kText, "",
+     "job, step or task; a job's values hold those of its steps, and these those of their tasks: levels are "
+     "never added up"},
+    {"job_id", kInteger, "",
+     "Slurm job; null while nothing has told it, where Slurm names the directory by something else (26.05: "
+     "its SLUID)"},
+    {"step_id", kText, "", "number of the step, or batch, extern or interactive; null for the job itself"},
+    {"task", kInteger, "",
+     "rank of the task; null for job and step, and for processes that a step adopted (task_special)"},
+    {"path", kText, "", "the cgroup's directory in its hierarchies"},
+    {"cgroup_id", kInteger, "",
+     "inode of its directory: one that comes back under the same path has another, and new counters"},
+    {"cgroup_version", kInteger, "", "version of cgroups that holds it: 1 or 2"},
+    {"start_time", kTimestamp, "",
+     "when it was first seen; null where it was there before the sampling began"},
+};
+
+// What is measured on a cgroup. Without another source it is a file of version 2 (the kernel's
+// Documentation/admin-guide/cgroup-v2.rst); what version 1 tells under other names is said where it means
+// something else.
+inline constexpr Quantity kCgroupQuantities[] = {
+    {"cpu_seconds_total", kReal, "s", "CPU time", {}, {kCounter}},
+    {"cpu_user_seconds_total", kReal, "s", "CPU time in user mode", {}, {kCounter}},
+    {"cpu_system_seconds_total", kReal, "s", "CPU time in the kernel", {}, {kCounter}},
+    {"cpu_periods_total",
+     kInteger,
+     "",
+     "periods in which a limit of CPU time applied; 0 without a limit",
+     {},
+     {kCounter}},
+    {"cpu_throttled_periods_total",
+     kInteger,
+     "",
+     "periods in which it had used up its CPU time",
+     {},
+     {kCounter}},
+    {"cpu_throttled_seconds_total",
+     kReal,
+     "s",
+     "time in which it was kept from running by its limit of CPU time, summed over CPUs",
+     {},
+     {kCounter}},
+    {"memory_bytes", kInteger, "B", "memory, page cache included"},
+    {"memory_peak_bytes", kInteger, "B",
+     "the most memory since it was made, or since somebody reset it; null before Linux 5.19 (version 2)"},
+    {"memory_anonymous_bytes", kInteger, "B", "anonymous memory"},
+    {"memory_file_bytes", kInteger, "B", "page cache, shared memory and tmpfs included"},
+    {"memory_shared_bytes", kInteger, "B", "shared memory and tmpfs, which are part of memory_file_bytes"},
+    {"memory_limit_bytes", kInteger, "B", "limit of its memory; null without one at this level"},
+    {"memory_high_events_total",
+     kInteger,
+     "",
+     "times that it was slowed down because its memory went over its threshold; null for version 1",
+     {},
+     {kCounter}},
+    {"memory_max_events_total",
+     kInteger,
+     "",
+     "times that its memory was about to go over the limit; of version 1 at this level only, else beneath it "
+     "too",
+     {},
+     {kCounter}},
+    {"memory_oom_events_total",
+     kInteger,
+     "",
+     "times that it could not get memory under its limit, levels beneath it included; null for version 1",
+     {},
+     {kCounter}},
+    {"oom_kills_total",
+     kInteger,
+     "",
+     "processes killed for lack of memory; of version 1 at this level only, else beneath it too",
+     {},
+     {kCounter}},
+    {"io_read_bytes_total",
+     kInteger,
+     "B",
+     "bytes read from block devices, summed over them; network file systems are not in it",
+     {},
+     {kCounter}},
+    {"io_written_bytes_total",
+     kInteger,
+     "B",
+     "bytes written to block devices, summed over them; network file systems are not in it",
+     {},
+     {kCounter}},
+    {"io_reads_total", kInteger, "", "reads of block devices, summed over them", {}, {kCounter}},
+    {"io_writes_total", kInteger, "", "writes to block devices, summed over them", {}, {kCounter}},
+    {"pressure_cpu_some_seconds_total",
+     kReal,
+     "s",
+     "time in which a process of it waited for a CPU; pressure is null for version 1",
+     {},
+     {kCounter}},
+    {"pressure_cpu_full_seconds_total",
+     kReal,
+     "s",
+     "time in which all its processes that were not idle waited for a CPU; null before Linux 5.13",
+     {},
+     {kCounter}},
+    {"pressure_memory_some_seconds_total",
+     kReal,
+     "s",
+     "time in which a process of it waited for memory",
+     {},
+     {kCounter}},
+    {"pressure_memory_full_seconds_total",
+     kReal,
+     "s",
+     "time in which all its processes that were not idle waited for memory",
+     {},
+     {kCounter}},
+    {"pressure_io_some_seconds_total",
+     kReal,
+     "s",
+     "time in which a process of it waited for I/O",
+     {},
+     {kCounter}},
+    {"pressure_io_full_seconds_total",
+     kReal,
+     "s",
+     "time in which all its processes that were not idle waited for I/O",
+     {},
+     {kCounter}},
+    {"processes", kInteger, "",
+     "processes in it and in its steps and tasks; slurmstepd only for version 1, where it has no directory "
+     "of "
+     "its own"},
+    {"cpus", kInteger, "", "CPUs that it may use"},
+    {"cpuset", kText, "", "numbers of the CPUs that it may use, such as 0-3,8"},
+};
+
+inline constexpr auto kCgroupColumns = joined(columns_of(kCgroupNames), columns_of(kCgroupQuantities));
+
+inline constexpr Table kCgroup{"cgroup", Cadence::kPeriodic,
+                               "what the jobs, steps and tasks of Slurm use, as the kernel accounts for them",
+                               kCgroupColumns};
+
+}  // namespace belay::schema
