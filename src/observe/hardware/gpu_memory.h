@@ -17,7 +17,7 @@ class GpuMemory {
     GpuMemory(const std::filesystem::path& proc, core::Duration patience)
         : root_(proc / "driver/nvidia/gpus"), patience_(patience) {}
 
-    // Asks, unless an answer is awaited, there is no such driver, or it was asked in vain ten times.
+    // Asks, unless an answer is awaited, the driver is missing, or it was asked in vain ten times.
     void ask();
     // Errors: once, kSystem, kTimedOut: the driver did not answer; it is not asked again.
     core::Result<> take();

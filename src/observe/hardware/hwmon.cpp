@@ -2,7 +2,6 @@
 
 #include "observe/hardware/power_row.h"
 #include "observe/hardware/sensor_text.h"
-#include "procfs/scan.h"
 
 #include <algorithm>
 #include <system_error>

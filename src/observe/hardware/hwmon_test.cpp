@@ -4,6 +4,8 @@
 #include "observe/hardware/testing.h"
 #include "schema/tables/power.h"
 
+#include <utility>
+
 #include <gmock/gmock.h>
 
 namespace belay::observe::hardware {

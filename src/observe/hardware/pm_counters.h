@@ -34,7 +34,7 @@ bool read_one_moment(const std::function<std::optional<int64_t>()>& read_freshne
 
 class PmCounters {
   public:
-    // That the controller no longer renews them is told.
+    // That the controller has stopped renewing them is told.
     PmCounters(const std::filesystem::path& sys, ToldOnce& told);
 
     void look();

@@ -4,6 +4,9 @@
 #include "observe/hardware/testing.h"
 #include "schema/tables/power.h"
 
+#include <optional>
+#include <utility>
+
 #include <gmock/gmock.h>
 
 namespace belay::observe::hardware {

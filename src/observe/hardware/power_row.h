@@ -4,6 +4,7 @@
 #include "observe/collect/collector.h"
 #include "schema/tables/power.h"
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 

@@ -7,6 +7,7 @@
 #include "observe/hardware/told_once.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

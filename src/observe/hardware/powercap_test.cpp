@@ -5,6 +5,9 @@
 #include "observe/hardware/testing.h"
 #include "schema/tables/power.h"
 
+#include <cerrno>
+#include <system_error>
+
 #include <gmock/gmock.h>
 
 namespace belay::observe::hardware {
