@@ -28,7 +28,7 @@ class BodySource {
   public:
     virtual ~BodySource() = default;
     // The next piece, of at most 64 KiB; empty at the end. The next one is read from the network only when it is asked for, which
-    // makes the sender wait. Errors: kBadInput for a body that is too long or framed wrongly; kSystem, kTimedOut or kEnded, where
+    // makes the sender wait. Errors: kBadInput for a body that is too long or framed wrongly; because of kTimedOut or kEnded where
     // the sender is too slow or gone. Whatever the handler returns then, the client gets the right status.
     virtual Task<core::Result<std::string>> next() = 0;
 };

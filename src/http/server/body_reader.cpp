@@ -13,10 +13,8 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 core::Error ended(IoEnd end) {
     if (end == IoEnd::kTimedOut)
-        return core::system_error("the body came too slowly").because(core::Cause::kTimedOut).error();
-    return core::system_error("the connection ended before the body did")
-        .because(core::Cause::kEnded)
-        .error();
+        return core::bad_input("the body came too slowly").because(core::Cause::kTimedOut).error();
+    return core::bad_input("the connection ended before the body did").because(core::Cause::kEnded).error();
 }
 
 }  // namespace

@@ -15,7 +15,9 @@
 #include <boost/asio/strand.hpp>
 #include <chrono>
 #include <exception>
+#include <future>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -48,6 +50,7 @@ struct Loop::State {
     void accept();
     void begin(tcp::socket socket);
     void repeat(Repeated& entry);
+    void close();
     void run();
 
     asio::io_context context;
@@ -60,6 +63,7 @@ struct Loop::State {
     TlsContext tls;
     OnConnection on_connection;
     bool stopped = false;
+    std::once_flag stop_once;
     std::vector<std::jthread> threads;
 };
 
@@ -159,14 +163,23 @@ void Loop::every(core::Duration interval, std::function<void()> function) {
     });
 }
 
+void Loop::State::close() {
+    stopped = true;
+    error_code ignored;
+    if (acceptor) acceptor->close(ignored);
+    pause.cancel();
+    for (Repeated& entry : repeated) entry.timer.cancel();
+    guard.reset();  // from here on the threads end with the last connection
+}
+
 void Loop::stop_listening() {
-    asio::post(state_->strand, [state = state_.get()] {
-        state->stopped = true;
-        error_code ignored;
-        if (state->acceptor) state->acceptor->close(ignored);
-        state->pause.cancel();
-        for (State::Repeated& entry : state->repeated) entry.timer.cancel();
-        state->guard.reset();
+    std::call_once(state_->stop_once, [state = state_.get()] {
+        std::promise<void> closed;
+        asio::post(state->strand, [state, &closed] {
+            state->close();
+            closed.set_value();
+        });
+        closed.get_future().wait();
     });
 }
 

@@ -94,7 +94,7 @@ class Loop {
     core::Result<Endpoint> listen(const Endpoint& endpoint, TlsContext tls, OnConnection on_connection);
     // Calls the function from one of the threads, again and again until listening ends.
     void every(core::Duration interval, std::function<void()> function);
-    // Takes no more connections, and ends every().
+    // Takes no more connections, and ends every(); both has happened when it returns. Not from one of the threads.
     void stop_listening();
     // Waits until nothing is left to do, which needs stop_listening() and the end of all connections.
     void join();

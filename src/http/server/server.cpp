@@ -8,6 +8,7 @@
 #include "http/server/service.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -90,12 +91,16 @@ core::Result<> Server::State::listen() {
 }
 
 void Server::State::watch_certificate() {
-    loop->every(service.options.tls_check_interval, [this] {
-        service.workers.post([source = tls] {
+    // One at a time: a file system that does not answer must not take all workers.
+    auto looking = std::make_shared<std::atomic<bool>>(false);
+    loop->every(service.options.tls_check_interval, [this, looking] {
+        if (looking->exchange(true)) return;
+        service.workers.post([source = tls, looking] {
             const auto reloaded = source->reload_if_changed();
             if (!reloaded)
                 core::log_warning("the old certificate is still used: {}", reloaded.error().headline());
             if (reloaded && *reloaded) core::log_info("the certificate was read again");
+            *looking = false;
         });
     });
 }

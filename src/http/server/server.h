@@ -91,7 +91,7 @@ class Server {
     // Reads certificate and key now. Errors: as load_tls.
     core::Result<> reload_certificate();
     // Takes no more connections and ends those that wait for a request; events end. Requests in hand are finished until the
-    // grace is over, then their connections are cut. Whether all were finished in time.
+    // grace is over, then their connections are cut. Whether all were finished in time. Not from a handler, which it would wait for.
     bool stop(core::Duration grace);
 
   private:

@@ -130,9 +130,11 @@ core::Result<> TlsSource::reload() {
 }
 
 core::Result<bool> TlsSource::reload_if_changed() {
+    const std::string stamp =
+        stamp_of(files_);  // not with the lock, which new connections need: it may take its time
     {
         std::lock_guard lock(mutex_);
-        if (!stamp_.empty() && stamp_of(files_) == stamp_) return false;
+        if (!stamp.empty() && stamp == stamp_) return false;
     }
     BELAY_CHECK(reload());
     return true;

@@ -63,7 +63,6 @@ class TlsServer {
         Options options = local_options();
         options.tls = TlsFiles{certificate(), directory_.path() / "key.pem"};
         options.tls_check_interval = check_interval;
-        options.limits.header_timeout = 5s;
         std::vector<Route> routes;
         routes.push_back(open_route(Method::kGet, "/", [](Request& request) {
             return Response::text(request.tls ? "over tls" : "plain");
