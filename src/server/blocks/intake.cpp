@@ -45,15 +45,36 @@ Result<std::unique_ptr<Intake>> Intake::open(const std::filesystem::path& path, 
     BELAY_TRY(own, directory.enter(""));
     BELAY_TRY(log, LogWriter::open(std::move(own), std::move(writer), limits, clock));
     std::unique_ptr<Intake> intake(new Intake(std::move(directory), std::move(log)));
-    BELAY_CHECK(intake->look());
+    BELAY_CHECK(intake->lock_name());
+    BELAY_CHECK(intake->look_at_files(true));
     return intake;
 }
 
+// Two writers of one name would take each other's files for their own.
+Result<> Intake::lock_name() {
+    const std::string& writer = log_->writer();
+    BELAY_TRY(file, directory_.open_file(writer + ".lock", O_RDWR | O_CREAT, 0600));
+    lock_file_ = std::move(file);
+    BELAY_TRY(lock, core::FileLock::try_acquire(lock_file_.get(), directory_, writer + ".lease"));
+    if (!lock)
+        return bad_input("{} is written to by another belayd of the name {}", directory_.path().string(),
+                         writer)
+            .hint("give each belayd a name of its own");
+    lock_ = std::move(lock);
+    return {};
+}
+
 Result<> Intake::look() {
+    return look_at_files(false);
+}
+
+// What this writer has written since it began is known without reading it.
+Result<> Intake::look_at_files(bool own_too) {
     const std::lock_guard lock(mutex_);
     BELAY_TRY(names, directory_.list());
     for (const std::string& name : names)
-        if (is_log_file_name(name) && name != log_->file()) BELAY_CHECK(look_at(name));
+        if (is_log_file_name(name) && (own_too || !is_of_writer(name, log_->writer())))
+            BELAY_CHECK(look_at(name));
     return {};
 }
 
@@ -216,6 +237,11 @@ Result<> Intake::read(const stream::StreamId& stream, const TimeRange& range,
         places = index_.places(stream, range);
     }
     return read_places(directory_, places, visit);
+}
+
+size_t Intake::places() const {
+    const std::lock_guard lock(mutex_);
+    return index_.size();
 }
 
 std::vector<LostLog> Intake::lost() const {

@@ -10,6 +10,7 @@
 
 #include "core/directory.h"
 #include "core/error.h"
+#include "core/file_lock.h"
 #include "core/time.h"
 #include "server/blocks/block_index.h"
 #include "server/blocks/log_walk.h"
@@ -23,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +48,7 @@ struct LostLog {
 class Intake {
   public:
     // Makes the directory, 0700, if it is not there, and reads what lies in it. Errors: kBadInput for a directory of
-    // another user's, or one written by a newer version; kSystem.
+    // another user's, for one written by a newer version, and for a writer's name that another belayd has now; kSystem.
     static core::Result<std::unique_ptr<Intake>> open(const std::filesystem::path& directory,
                                                       std::string writer, const LogLimits& limits,
                                                       core::Clock& clock = core::system_clock());
@@ -65,6 +67,8 @@ class Intake {
     // block once. Errors: kSystem, also for files that are damaged now; what `visit` returns.
     core::Result<> read(const stream::StreamId& stream, const TimeRange& range,
                         const std::function<core::Result<>(std::string_view piece)>& visit) const;
+    // Entries of the index: pieces of uploads that can be read.
+    size_t places() const;
     // Of the files as they were found.
     std::vector<LostLog> lost() const;
 
@@ -95,12 +99,16 @@ class Intake {
 
     Intake(core::Directory directory, std::unique_ptr<LogWriter> log)
         : directory_(std::move(directory)), log_(std::move(log)) {}
+    core::Result<> lock_name();
+    core::Result<> look_at_files(bool own_too);
     core::Result<> look_at(const std::string& name);
     core::Result<> take_record(const std::string& name, const LogRecord& record, Read& read);
     core::Result<> store(const Upload& upload, Known& known, Accepted& accepted);
     std::string streams_record() const;
 
     core::Directory directory_;
+    core::Descriptor lock_file_;
+    std::optional<core::FileLock> lock_;
     mutable std::mutex mutex_;
     std::unique_ptr<LogWriter> log_;
     std::map<stream::StreamId, Known> streams_;

@@ -185,6 +185,28 @@ TEST(server_blocks, two_belayd_share_a_directory) {
     EXPECT_EQ(Blocks::numbers_in(*other), from_to(1, 9));
 }
 
+TEST(server_blocks, a_look_at_what_others_wrote_leaves_out_what_is_known) {
+    Blocks blocks;
+    blocks.open({.file_bytes = 1000});
+    for (uint64_t i = 1; i < 9; ++i) blocks.accept(piece_of(i, i + 1));
+    ASSERT_THAT(core::files_with_suffix(blocks.path(), ".blk").value(), SizeIs(::testing::Gt(4U)));
+    EXPECT_EQ(blocks.intake->places(), 8U);
+    ASSERT_TRUE(blocks.intake->look());
+    EXPECT_EQ(blocks.intake->places(), 8U);
+    blocks.open();
+    EXPECT_EQ(blocks.intake->places(), 8U);
+    EXPECT_EQ(blocks.numbers(), from_to(1, 9));
+}
+
+TEST(server_blocks, one_name_has_one_writer) {
+    Blocks blocks;
+    const auto second = Intake::open(blocks.path(), "a", {});
+    ASSERT_FALSE(second);
+    EXPECT_THAT(second.error().message(), HasSubstr("another belayd of the name a"));
+    blocks.open();
+    EXPECT_TRUE(Intake::open(blocks.path(), "b", {}));
+}
+
 TEST(server_blocks, many_threads_upload_at_once) {
     const Blocks blocks;
     std::vector<std::thread> threads;

@@ -61,6 +61,10 @@ bool is_log_file_name(std::string_view name) {
     return has_digits && is_writer_name(name.substr(kDigits + 1));
 }
 
+bool is_of_writer(std::string_view name, std::string_view writer) {
+    return is_log_file_name(name) && name.substr(kDigits + 1) == std::string(writer).append(kSuffix);
+}
+
 Result<std::unique_ptr<LogWriter>> LogWriter::open(core::Directory directory, std::string writer,
                                                    const LogLimits& limits, core::Clock& clock) {
     if (!is_writer_name(writer))

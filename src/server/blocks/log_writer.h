@@ -31,6 +31,7 @@ struct LogLimits {
 // Of files, the oldest first: "BEGAN-WRITER.blk", nanoseconds in 16 hexadecimal digits.
 std::string log_file_name(core::Time began, std::string_view writer);
 bool is_log_file_name(std::string_view name);
+bool is_of_writer(std::string_view log_file_name, std::string_view writer);
 
 // Blocks of one session, to be appended.
 struct NewBlocks {
@@ -65,8 +66,7 @@ class LogWriter {
     // at the same time share one fdatasync(2). Errors: kSystem, now and from then on: what a kernel that failed to
     // write a page has of it cannot be known, so a writer that failed once has to be opened anew.
     core::Result<> sync(uint64_t ticket);
-    // Of the file that is written to; empty before the first.
-    const std::string& file() const { return name_; }
+    const std::string& writer() const { return writer_; }
 
   private:
     LogWriter(core::Directory directory, std::string writer, const LogLimits& limits, core::Clock& clock)
