@@ -1,7 +1,7 @@
 // The files of one cgroup, read at every tick: they stay open as far as there is room, since opening one
 // costs several times what reading it does.
 //
-// Not thread-safe. A file of a cgroup that was removed cannot be read any more (ENODEV), whoever has it open.
+// Not thread-safe. Once a cgroup was removed, reading its files fails with ENODEV, also through descriptors that are open.
 #pragma once
 
 #include "core/file.h"

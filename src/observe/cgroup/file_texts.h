@@ -2,7 +2,10 @@
 #pragma once
 
 #include "observe/cgroup/readings.h"
+#include "procfs/keyed.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -14,6 +17,14 @@ using Text = std::optional<std::string_view>;
 
 // Of a file of one line with one number; nothing for "max".
 std::optional<int64_t> only_count(Text text);
+
+// Of a file of lines "key value": those of these keys, in their order; nothing for one that is not there.
+template <size_t N>
+std::array<std::optional<int64_t>, N> keyed_counts(Text text, const procfs::Keyed (&wanted)[N]) {
+    std::array<std::optional<int64_t>, N> values;
+    procfs::parse_keyed(text.value_or(""), wanted, values);
+    return values;
+}
 
 // Adds up counts. The sum is nothing once one of them is, or once it is beyond 63 bits.
 class Sum {

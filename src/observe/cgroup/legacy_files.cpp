@@ -25,18 +25,14 @@ void take_cpu_usage(Text text, Readings& readings) {
 }
 
 void take_cpuacct_stat(Text text, Readings& readings) {
-    static constexpr procfs::Keyed kWanted[] = {{"user"}, {"system"}};
     static const int64_t ticks_per_second = sysconf(_SC_CLK_TCK);
-    std::optional<int64_t> values[std::size(kWanted)];
-    procfs::parse_keyed(text.value_or(""), kWanted, values);
+    const auto values = keyed_counts(text, {{"user"}, {"system"}});
     readings.cpu_user_seconds = seconds_of(values[0], ticks_per_second);
     readings.cpu_system_seconds = seconds_of(values[1], ticks_per_second);
 }
 
 void take_throttling(Text text, Readings& readings) {
-    static constexpr procfs::Keyed kWanted[] = {{"nr_periods"}, {"nr_throttled"}, {"throttled_time"}};
-    std::optional<int64_t> values[std::size(kWanted)];
-    procfs::parse_keyed(text.value_or(""), kWanted, values);
+    const auto values = keyed_counts(text, {{"nr_periods"}, {"nr_throttled"}, {"throttled_time"}});
     readings.cpu_periods = values[0];
     readings.cpu_throttled_periods = values[1];
     readings.cpu_throttled_seconds = seconds_of(values[2], kNanoseconds);
@@ -60,9 +56,7 @@ void take_memory_limit(Text text, Readings& readings) {
 // Those named total_ hold what is beneath it, as all values of version 2 do. "cache" is what version 2 calls
 // "file".
 void take_hierarchical_memory(Text text, Readings& readings) {
-    static constexpr procfs::Keyed kWanted[] = {{"total_rss"}, {"total_cache"}, {"total_shmem"}};
-    std::optional<int64_t> values[std::size(kWanted)];
-    procfs::parse_keyed(text.value_or(""), kWanted, values);
+    const auto values = keyed_counts(text, {{"total_rss"}, {"total_cache"}, {"total_shmem"}});
     readings.memory_anonymous_bytes = values[0];
     readings.memory_file_bytes = values[1];
     readings.memory_shared_bytes = values[2];
@@ -70,9 +64,7 @@ void take_hierarchical_memory(Text text, Readings& readings) {
 
 // Its line oom_kill is there since Linux 4.13.
 void take_oom_control(Text text, Readings& readings) {
-    static constexpr procfs::Keyed kWanted[] = {{"oom_kill"}};
-    std::optional<int64_t> kills[1];
-    procfs::parse_keyed(text.value_or(""), kWanted, kills);
+    const auto kills = keyed_counts(text, {{"oom_kill"}});
     readings.oom_kills = kills[0];
 }
 

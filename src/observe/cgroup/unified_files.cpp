@@ -16,10 +16,12 @@ using collect::kMicroseconds;
 using collect::seconds_of;
 
 void take_cpu_stat(Text text, Readings& readings) {
-    static constexpr procfs::Keyed kWanted[] = {{"usage_usec"}, {"user_usec"},    {"system_usec"},
-                                                {"nr_periods"}, {"nr_throttled"}, {"throttled_usec"}};
-    std::optional<int64_t> values[std::size(kWanted)];
-    procfs::parse_keyed(text.value_or(""), kWanted, values);
+    const auto values = keyed_counts(text, {{"usage_usec"},
+                                            {"user_usec"},
+                                            {"system_usec"},
+                                            {"nr_periods"},
+                                            {"nr_throttled"},
+                                            {"throttled_usec"}});
     readings.cpu_seconds = seconds_of(values[0], kMicroseconds);
     readings.cpu_user_seconds = seconds_of(values[1], kMicroseconds);
     readings.cpu_system_seconds = seconds_of(values[2], kMicroseconds);
@@ -39,18 +41,14 @@ void take_memory_max(Text text, Readings& readings) {
 }
 
 void take_memory_stat(Text text, Readings& readings) {
-    static constexpr procfs::Keyed kWanted[] = {{"anon"}, {"file"}, {"shmem"}};
-    std::optional<int64_t> values[std::size(kWanted)];
-    procfs::parse_keyed(text.value_or(""), kWanted, values);
+    const auto values = keyed_counts(text, {{"anon"}, {"file"}, {"shmem"}});
     readings.memory_anonymous_bytes = values[0];
     readings.memory_file_bytes = values[1];
     readings.memory_shared_bytes = values[2];
 }
 
 void take_memory_events(Text text, Readings& readings) {
-    static constexpr procfs::Keyed kWanted[] = {{"high"}, {"max"}, {"oom"}, {"oom_kill"}};
-    std::optional<int64_t> values[std::size(kWanted)];
-    procfs::parse_keyed(text.value_or(""), kWanted, values);
+    const auto values = keyed_counts(text, {{"high"}, {"max"}, {"oom"}, {"oom_kill"}});
     readings.memory_high_events = values[0];
     readings.memory_max_events = values[1];
     readings.memory_oom_events = values[2];

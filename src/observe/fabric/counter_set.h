@@ -45,7 +45,7 @@ class CounterSet {
     CounterSet(std::span<const CounterSource> sources, CounterParser parse);
 
     void look(int directory);
-    // False where the kernel says that the device is no more (ENODEV).
+    // False where the kernel says that the device is gone (ENODEV).
     bool read();
     // Sets them in the last row, and adds the names of those that stand at their highest value.
     void set(stream::Batch& rows, std::string& saturated) const;

@@ -44,7 +44,7 @@ class Ports {
         return {};
     }
 
-    // False where one is no more, or came again; it is left out until the next look.
+    // False where one is gone, or came back; it is left out until the next look.
     bool read() {
         return std::erase_if(ports_, [](const auto& port) { return !port->read(); }) == 0;
     }

@@ -39,7 +39,7 @@ class Port {
 
     // Now and then: what seldom changes, and what is new.
     virtual void look() = 0;
-    // Every tick. False where the device is no more.
+    // Every tick. False where the device is gone.
     virtual bool read() = 0;
     virtual void add_row(const collect::Sample& sample, stream::Batch& rows) const = 0;
     // Whether a file may not be read that is there.

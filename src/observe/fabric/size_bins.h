@@ -1,4 +1,4 @@
-// What packets by size tell of the traffic of a Slingshot adapter: how many packets, and how many bytes at
+// What packets by size say about the traffic of a Slingshot adapter: how many packets, and how many bytes at
 // least.
 #pragma once
 
@@ -34,7 +34,7 @@ class SizeBins {
 
     // Opens those that are there, once any is.
     void look(int directory);
-    // False where the device is no more.
+    // False where the device is gone.
     bool read();
     const BinnedTraffic& traffic() const { return traffic_; }
 

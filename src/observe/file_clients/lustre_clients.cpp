@@ -171,7 +171,7 @@ class Reader {
             if (text.error().cause() == core::Cause::kDenied && !refused) refused = std::move(text.error());
         }
         if (refused && !refused_)
-            refused_ = std::move(*refused).hint("what Lustre tells of itself is for root: run this as root");
+            refused_ = std::move(*refused).hint("only root may read what Lustre counts: run this as root");
         return outcome;
     }
 

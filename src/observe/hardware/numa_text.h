@@ -1,4 +1,4 @@
-// Files that tell of NUMA nodes: those below /sys/devices/system/node, and what NVIDIA's driver says of the
+// Files that describe NUMA nodes: those below /sys/devices/system/node, and what NVIDIA's driver says of the
 // memory of its GPUs. See Documentation/ABI/stable/sysfs-devices-node and
 // Documentation/admin-guide/numastat.rst of Linux.
 //
@@ -21,7 +21,7 @@ void without_node(std::string_view meminfo, std::string& lines);
 std::optional<int64_t> parse_huge_page_name(std::string_view name);
 
 // The NUMA node that holds the memory of a GPU, of its /proc/driver/nvidia/gpus/ADDRESS/numa_status (which is
-// there where its memory can be one): "Node:      4\nStatus:    online\n". Nothing where it is none.
+// there where its memory can be one): "Node:      4\nStatus:    online\n". Nothing where it is not.
 std::optional<int64_t> parse_numa_status(std::string_view text);
 
 // The memory of a GPU as a NUMA node.
