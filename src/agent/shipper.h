@@ -2,7 +2,7 @@
 // again until it was acknowledged.
 //
 //   BELAY_TRY(shipper, Shipper::open("/var/spool/belay", send, random));
-//   for (;;) wait(shipper.round().wait);                            // ends by itself only in tests
+//   for (;;) { BELAY_TRY(round, shipper.round()); wait(round.wait); }
 //
 // What was acknowledged is kept in the spool's file "acknowledged", so an agent that is started again sends nothing
 // twice; without that file belayd says what it has. Nothing is removed from the spool: its writer does that for want of room,
@@ -69,7 +69,7 @@ class Shipper {
                                       std::function<double()> random, const ShipOptions& options = {});
     // Errors: kSystem, for a spool that cannot be read.
     core::Result<ShipRound> round();
-    // Bytes that were not acknowledged are not counted: what is left is known by block numbers only.
+    // Of each stream in the spool, the number of the block that is sent next.
     const std::map<stream::StreamId, uint64_t>& acknowledged() const { return next_; }
 
   private:

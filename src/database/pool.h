@@ -20,7 +20,7 @@ class Pool {
   public:
     using Open = std::function<core::Result<std::unique_ptr<Connection>>(const core::Deadline&)>;
 
-    // Goes back to the pool at its end, unless it is no longer of use.
+    // Goes back to the pool at its end, unless it is broken.
     class Held {
       public:
         Held(Pool& pool, std::unique_ptr<Connection> connection)

@@ -31,7 +31,7 @@ struct PostgresParameters {
     std::vector<std::array<char, 8>> numbers_;
 };
 
-// Row 0 of a result in the binary format. Errors: kSystem for a column of a type that is none of the portable ones.
+// Row 0 of a result in the binary format. Errors: kSystem for a column of a type that is not portable.
 core::Result<> read_row(const PGresult* result, Row& row);
 
 }  // namespace belay::database

@@ -23,8 +23,8 @@ Checked<> check_host(std::string_view host_field, std::span<const std::string> n
 std::string peer_group(const std::string& numeric_address);
 
 // For methods that change something, what browsers say about the page that sends it: Origin (RFC 6454) must be this server's,
-// "https://HOST" as the request names it, or one of `origins`; without it, Sec-Fetch-Site must not tell of another site. What
-// is no browser sends neither and is let through: it has no cookies of somebody else. Errors: 403.
+// "https://HOST" as the request names it, or one of `origins`; without it, Sec-Fetch-Site must not name another site. Programs
+// that are not browsers send neither and are let through: they carry nobody else's cookies. Errors: 403.
 Checked<> check_origin(Method method, const Headers& headers, bool tls, std::span<const std::string> origins);
 
 }  // namespace belay::http

@@ -18,7 +18,7 @@ std::vector<Family> declared_families();
 class RowMapper {
   public:
     // In the order of declared_families(), each sample with the time of its row, in the order of the rows; families
-    // without a value are left out, and a value that is missing is no sample. Nothing for a table that is not shown.
+    // without a value are left out, and missing values give no samples. Nothing for a table that is not exported.
     // A counter that went back a little, as iowait does, stays where it was, because its readers would take any
     // decrease for a new beginning.
     std::vector<Family> families_of(const stream::Batch& rows);

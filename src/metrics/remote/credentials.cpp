@@ -49,7 +49,7 @@ core::Result<> check_owner_and_mode(int fd, const fs::path& file) {
 
 core::Result<std::string> authorization_of(std::string_view text, CredentialKind kind) {
     std::string_view secret = text.substr(0, text.find_last_not_of("\r\n") + 1);
-    if (core::trim(secret).empty()) return bad_input("there are no credentials in it");
+    if (core::trim(secret).empty()) return bad_input("it holds no credentials");
     if (secret.size() > kMostBytes) return bad_input("credentials of {} bytes", secret.size());
     const bool basic = kind == CredentialKind::kBasic;
     // A token stands in the header as it is (RFC 6750, 2.1: no blanks either); the other form is encoded.

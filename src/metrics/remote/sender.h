@@ -86,7 +86,7 @@ class Sender {
     core::Result<PostAnswer> post(const Entry& entry);
     void settle(Entry entry, const core::Result<PostAnswer>& answer);
     void try_later(Entry entry, std::string_view retry_after);
-    // With the mutex held; what to tell of it, or nothing.
+    // With the mutex held. The message about it; empty where none is due.
     std::string drop_what_is_too_much();
     void tell(const std::string& message) const;
 

@@ -180,7 +180,7 @@ inline constexpr Quantity kFabricSlingshotQuantities[] = {
     fabric_counter("response_errors_total", "responses received with an error"),
 };
 
-// What the retry handler of a Slingshot adapter tells of itself (cxi_rh): it prints 32 bits with a sign, so
+// What the retry handler of a Slingshot adapter reports (cxi_rh): it prints 32 bits with a sign, so
 // that a counter beyond 2147483647 is null.
 inline constexpr Quantity kFabricRetryQuantities[] = {
     fabric_counter("retry_request_timeouts_total", "timeouts that the retry handler was told of",

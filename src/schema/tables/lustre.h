@@ -179,7 +179,7 @@ inline constexpr auto kLustreColumns = joined(columns_of(kLustreNames), columns_
 inline constexpr size_t kFirstLustreQuantity = std::size(kLustreNames);
 
 inline constexpr Table kLustre{"lustre", Cadence::kPeriodic,
-                               "what a node does on each Lustre file system, whoever runs there",
+                               "what a node does on each Lustre file system, for all jobs together",
                                kLustreColumns};
 
 }  // namespace belay::schema

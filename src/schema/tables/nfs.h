@@ -146,6 +146,6 @@ inline constexpr auto kNfsColumns = joined(columns_of(kNfsNames), columns_of(kNf
 inline constexpr size_t kFirstNfsQuantity = std::size(kNfsNames);
 
 inline constexpr Table kNfs{"nfs", Cadence::kPeriodic,
-                            "what a node does on each NFS file system, whoever runs there", kNfsColumns};
+                            "what a node does on each NFS file system, for all jobs together", kNfsColumns};
 
 }  // namespace belay::schema
