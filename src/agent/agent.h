@@ -1,6 +1,8 @@
 // The agent of a node: samples it for all jobs that run there, and writes one stream into a spool.
 #pragma once
 
+#include "agent/courier/courier.h"
+#include "agent/courier/listen_address.h"
 #include "core/error.h"
 #include "core/time.h"
 #include "gpu/choose.h"
@@ -25,12 +27,16 @@ struct AgentOptions {
     std::string cluster;  // of the stream; steps that name another one do not count
     stream::SpoolLimits limits;
     gpu::SourceChoice gpus = {};
+    // What leaves the node; its listener is opened by run_agent().
+    CourierOptions courier = {};
+    std::optional<ListenAddress> listen = {};  // nothing: nobody can scrape
 };
 
 // Samples until its time is over, or SIGTERM, SIGINT or SIGHUP comes; in a process of its own, which is given
-// up where a file that it needs has no answer within `wait`. Errors: kBadInput for a period or limits that it
-// does not take; kSystem, kTimedOut for a file without an answer; what was written before is whole. A disk
-// that becomes full is waited for.
+// up where a file that it needs has no answer within `wait`. What leaves the node is the work of a third one
+// (courier/courier.h). Says on standard output where it listens. Errors: kBadInput for a period or limits that it
+// does not take; kSystem for an address that is in use, kTimedOut for a file without an answer; what was written
+// before is whole. A disk that becomes full is waited for.
 core::Result<> run_agent(const AgentOptions& options);
 
 }  // namespace belay::agent

@@ -1,6 +1,7 @@
 #include "agent/program.h"
 
 #include "agent/agent.h"
+#include "agent/outward_options.h"
 #include "core/manual.h"
 #include "core/units.h"
 #include "stream/cursor.h"
@@ -20,6 +21,7 @@ struct Words {
     core::Duration length{};
     core::ByteSize file_size{16 << 20};
     core::ByteSize spool_size{1 << 30};
+    OutwardWords outward;
 };
 
 Result<> check_name(std::string_view option, const std::string& name) {
@@ -37,6 +39,7 @@ Result<int> run(Words words) {
     if (words.length.count() > 0) options.length = words.length;
     options.limits.file_bytes = words.file_size.bytes;
     options.limits.spool_bytes = words.spool_size.bytes;
+    BELAY_CHECK(take_outward_options(words.outward, options));
     BELAY_CHECK(run_agent(options));
     return 0;
 }
@@ -45,17 +48,28 @@ void add_agent(core::Application& application) {
     auto command = application.add({
         .name = "",
         .summary = "sample a node for all jobs that run on it",
-        .description = "Samples this node once a second and writes what it sees into files of DIR, until it "
-                       "gets SIGTERM: CPU, memory, network, file systems and GPUs of the node, faults in the "
-                       "kernel's log, the processes of each step of Slurm, and which step had which part of "
-                       "the node from when to when.\n\n"
-                       "`belay record cut DIR --job ID` makes the record of a job from it.\n\n"
-                       "It runs as root or as an ordinary user, without configuration. A user who is not "
-                       "root sees that other users' steps run, and what their processes use, but not which "
-                       "GPUs they hold. DIR is made if it does not exist, for its owner alone. Its oldest "
-                       "files are removed when all take more than --spool-size.",
-        .examples = {{"belay-agent --spool /var/spool/belay --cluster alps", "sample until SIGTERM comes"},
-                     {"belay-agent --spool s --for 30s --interval 100ms", "sample for half a minute"}},
+        .description =
+            "Samples this node once a second and writes what it sees into files of DIR, until it "
+            "gets SIGTERM: CPU, memory, network, file systems and GPUs of the node, faults in the "
+            "kernel's log, the processes of each step of Slurm, and which step had which part of "
+            "the node from when to when.\n\n"
+            "`belay record cut DIR --job ID` makes the record of a job from it.\n\n"
+            "It runs as root or as an ordinary user, without configuration. A user who is not "
+            "root sees that other users' steps run, and what their processes use, but not which "
+            "GPUs they hold. DIR is made if it does not exist, for its owner alone. Its oldest "
+            "files are removed when all take more than --spool-size.\n\n"
+            "With --server it sends the spool to belayd, each block again until belayd has it on its "
+            "disk; what belayd cannot take waits in the spool, also over a restart of the agent. With "
+            "--listen it shows the newest values as metrics (OpenMetrics or Prometheus' text), and with "
+            "--remote-write it sends all values to a receiver of metrics. All of this is done in a "
+            "process of its own: a server that hangs delays no sample.",
+        .examples =
+            {{"belay-agent --spool /var/spool/belay --cluster alps", "sample until SIGTERM comes"},
+             {"belay-agent --spool s --for 30s --interval 100ms", "sample for half a minute"},
+             {"belay-agent --spool /var/spool/belay --cluster alps --server https://belayd.example.org "
+              "--token-file /etc/belay/agent.token",
+              "sample, and send what was sampled to belayd"},
+             {"belay-agent --spool /var/spool/belay --listen :9101", "sample, and let Prometheus scrape"}},
         .bounds_own_waits = true,
     });
     auto words = std::make_shared<Words>();
@@ -82,6 +96,7 @@ void add_agent(core::Application& application) {
     command.size("--spool-size", words->spool_size, "limit of the space that all files in DIR take together");
     command.duration("--wait", words->options.wait,
                      "longest wait for one call on a file of DIR; ten times that to flush data to the disk");
+    add_outward_options(command, words->outward);
     command.run([words](const core::CommandContext&) { return run(*words); });
 }
 

@@ -81,6 +81,14 @@ void StepShares::tell(const Open& open, core::Time now, const std::optional<std:
     observe::add_allocation(rows, now, node_, open.share, device, until);
 }
 
+void StepShares::tell_open(core::Time now, stream::Batch& rows) const {
+    for (const auto& [key, open] : open_) {
+        if (!open.is_told) continue;
+        tell(open, now, std::nullopt, std::nullopt, rows);
+        for (const std::string& device : open.devices) tell(open, now, device, std::nullopt, rows);
+    }
+}
+
 void StepShares::close(Open& open, core::Time now, stream::Batch& rows) {
     const core::Time end = std::max(open.share.from, open.seen + (now - open.seen) / 2);
     tell(open, now, std::nullopt, end, rows);

@@ -26,6 +26,8 @@ class StepShares {
     // where nothing runs. GPUs are those that Slurm or CUDA name to its tasks; where nobody names any, all of
     // them if it is found on the node without a step of another job, else none.
     void look(core::Time now, std::span<const observe::collect::StepOnNode> steps, stream::Batch& rows);
+    // The rows of all shares that have them and have not ended, once more.
+    void tell_open(core::Time now, stream::Batch& rows) const;
     // A GPU of the node, or a slice: counts from the next look on, when all are known that are found
     // together.
     void add_device(const gpu::Device& device) { devices_.push_back(device); }

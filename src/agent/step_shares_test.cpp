@@ -110,6 +110,8 @@ TEST(agent, a_step_holds_the_devices_that_slurm_or_cuda_name) {
     EXPECT_THAT(take(rows), ElementsAre("0 GPU-b 9 -", "1 GPU-a 9 -"));
     shares.look(at(12), steps, rows);
     EXPECT_TRUE(rows.empty()) << "each is told once";
+    shares.tell_open(at(12), rows);
+    EXPECT_THAT(take(rows), ElementsAre("0 - 9 -", "0 GPU-b 9 -", "1 - 9 -", "1 GPU-a 9 -")) << "or as asked";
     shares.look(at(13), {}, rows);
     EXPECT_THAT(take(rows), ElementsAre("0 - 9 12.5", "0 GPU-b 9 12.5", "1 - 9 12.5", "1 GPU-a 9 12.5"));
 }

@@ -73,6 +73,8 @@ struct Route {
     bool needs_identity = true;
     std::string doc;
     std::vector<ParameterDoc> parameters = {};
+    std::string takes = "application/json";  // the media type of its body, where it has one
+    std::string gives = "application/json";  // of its answer; empty: it has no body
 };
 
 enum class SegmentKind : uint8_t { kWord, kNumber, kText, kRest };  // in the order in which they are tried

@@ -51,7 +51,8 @@ core::Result<std::string> authorization_of(std::string_view text, CredentialKind
     std::string_view secret = text.substr(0, text.find_last_not_of("\r\n") + 1);
     if (core::trim(secret).empty()) return bad_input("it holds no credentials");
     if (secret.size() > kMostBytes) return bad_input("credentials of {} bytes", secret.size());
-    const bool basic = kind == CredentialKind::kBasic;
+    const bool basic = kind == CredentialKind::kBasic ||
+                       (kind == CredentialKind::kEither && secret.find(':') != std::string_view::npos);
     // A token stands in the header as it is (RFC 6750, 2.1: no blanks either); the other form is encoded.
     const bool plain = std::ranges::all_of(secret, [&](char c) {
         const auto byte = static_cast<unsigned char>(c);

@@ -13,6 +13,7 @@ namespace belay::metrics::remote {
 enum class CredentialKind : uint8_t {
     kBearer,  // the file holds a token
     kBasic,   // the file holds USER:PASSWORD
+    kEither,  // kBasic where it has a colon, which a token never has (RFC 6750, 2.1)
 };
 
 // The value of the header Authorization. `text` is the file's, with or without a line feed at its end. Errors: kBadInput

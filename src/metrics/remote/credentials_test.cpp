@@ -22,6 +22,9 @@ TEST(metrics_remote, credentials_become_a_header) {
     EXPECT_EQ(authorization_of("test:123\xc2\xa3\r\n", kBasic).value(),
               "Basic dGVzdDoxMjPCow==");  // RFC 7617, 2.1
     EXPECT_EQ(authorization_of("a:", kBasic).value(), "Basic YTo=");
+    EXPECT_EQ(authorization_of("a:\n", kEither).value(), "Basic YTo=");
+    EXPECT_EQ(authorization_of("abc.DEF-123\n", kEither).value(), "Bearer abc.DEF-123");
+    EXPECT_FALSE(authorization_of("a b", kEither));
     for (const char* text : {"", "\n", "  ", "a b", "a\nb", "a\r\nX-Other: b", "a\x7f", "\xc3\xa9", "a\tb"})
         EXPECT_FALSE(authorization_of(text, kBearer)) << text;
     for (const char* text : {"", "no colon", "a:b\nc", "a:b\r\nX-Other: c", "a:\x01"})

@@ -60,12 +60,17 @@ void Cut::sort_streams() {
     }
 }
 
+bool Cut::is_of_job(const Share& share) const {
+    if (share.job_id != request_.job_id) return false;
+    return !request_.within || request_.within->holds(share.from);
+}
+
 // A job that was requeued ran more than once.
 bool Cut::choose_run() {
     std::map<int64_t, core::Time> runs;  // by restart: when it began
     for (const StreamFacts& stream : streams_)
         for (const Share& share : stream.shares) {
-            if (share.job_id != request_.job_id) continue;
+            if (!is_of_job(share)) continue;
             auto [entry, is_new] = runs.try_emplace(share.restart, share.from);
             if (!is_new) entry->second = std::min(entry->second, share.from);
         }
@@ -77,7 +82,7 @@ bool Cut::choose_run() {
 }
 
 bool Cut::is_wanted(const Share& share) const {
-    if (share.job_id != request_.job_id || share.restart != *request_.restart) return false;
+    if (!is_of_job(share) || share.restart != *request_.restart) return false;
     return !request_.step || share.step_id.value_or("batch") == *request_.step;
 }
 
@@ -106,7 +111,8 @@ void Cut::take_shares(Node& node) {
     }
     std::vector<Interval> held;
     std::map<std::string, std::vector<Interval>> devices;
-    for (const auto& [key, share] : shares) {
+    for (auto& [key, share] : shares) {
+        if (!share.to && request_.ended) share.to = std::max(share.from, *request_.ended);
         const Interval interval{share.from, share.to.value_or(kOpen)};
         (share.device ? devices[*share.device] : held).push_back(interval);
         node.shares.push_back(share);
@@ -146,6 +152,7 @@ bool Cut::is_ours(const Node& node, const stream::Batch& batch, size_t row) cons
         constexpr size_t kJob = column(kProcess, "job_id"), kStep = column(kProcess, "step_id");
         if (!has_value(batch, kJob, row) || batch.values(kJob).integers[row] != request_.job_id) return false;
         if (run_ && !run_->holds(time)) return false;
+        if (request_.within && !request_.within->holds(time)) return false;
         const std::string step = has_value(batch, kStep, row) ? batch.values(kStep).texts[row] : "batch";
         return !request_.step || step == *request_.step;
     }

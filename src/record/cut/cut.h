@@ -26,6 +26,10 @@ struct CutRequest {
     int64_t job_id = 0;
     std::optional<std::string> step = {};  // a number, "batch", "interactive"; nothing: all of the job
     std::optional<int64_t> restart = {};   // nothing: the last run
+    // Slurm uses numbers again: of several jobs that had this one, the job whose steps began within this time.
+    std::optional<Interval> within = {};
+    // When the job ended, where that is known: a step of which no end was seen ended then.
+    std::optional<core::Time> ended = {};
 };
 
 class Cut {
@@ -59,6 +63,7 @@ class Cut {
     void sort_streams();
     bool choose_run();
     void take_shares(Node& node);
+    bool is_of_job(const Share& share) const;
     bool is_wanted(const Share& share) const;
     bool is_ours(const Node& node, const stream::Batch& batch, size_t row) const;
     void add_allocation(const Node& node, const std::string& name, stream::Batch& rows) const;

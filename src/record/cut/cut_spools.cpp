@@ -1,10 +1,10 @@
 #include "record/cut/cut_spools.h"
 
-#include "record/new_segment.h"
-#include "record/place.h"
+#include "record/cut/spool_source.h"
 
-#include <algorithm>
-#include <functional>
+#include <cerrno>
+
+#include <fmt/format.h>
 
 namespace belay::record {
 
@@ -13,40 +13,6 @@ using core::Result;
 namespace fs = std::filesystem;
 
 namespace {
-
-using BatchSink = std::function<Result<>(const stream::Session&, const stream::Batch&)>;
-
-// Reads the blocks of a piece, and answers with its session; nothing where that could not be unpacked, which
-// `lost` says. Other damage is told by the reader of the spool.
-Result<std::optional<stream::Session>> read_piece(const stream::Piece& piece, stream::UnpackBudget& budget,
-                                                  const BatchSink& sink, LostPlaces& lost) {
-    auto reader = stream::SegmentReader::of_bytes(piece.bytes, piece.next.stream.node, budget);
-    for (;;) {
-        BELAY_TRY(batch, reader.next());
-        if (batch == nullptr) break;
-        if (reader.summary().session) BELAY_CHECK(sink(*reader.summary().session, *batch));
-    }
-    const stream::SegmentSummary& summary = reader.summary();
-    lost.add(summary.lost);
-    return summary.session;
-}
-
-stream::Session session_of(const stream::StreamId& stream) {
-    return {.node = stream.node,
-            .start = stream.began,
-            .cluster = stream.cluster,
-            .boot = stream.boot,
-            .source = stream.source,
-            .began = stream.began};
-}
-
-std::string segment_name(const stream::Session& session, size_t stream) {
-    constexpr size_t kMostOfNode = 180;  // a file's name has at most 255 bytes
-    std::string name = fmt::format("{}-{:x}-cut-{}.seg", session.node.substr(0, kMostOfNode),
-                                   core::to_nanoseconds(session.began), stream);
-    std::ranges::replace(name, '/', '_');
-    return name;
-}
 
 Result<stream::SpoolReader> open_spool(const fs::path& spool) {
     auto reader = stream::SpoolReader::open(spool);
@@ -58,202 +24,41 @@ Result<stream::SpoolReader> open_spool(const fs::path& spool) {
                                .hint("name the directory that the agent has as --spool"));
 }
 
-}  // namespace
-
-Result<> SpoolCut::learn_all(stream::SpoolReader& spool, std::vector<StreamFacts>& facts) {
+// Whether there is anything in it, be it a stream or what could not be read.
+Result<bool> add_spool(stream::SpoolReader& spool, StreamsCut& cut) {
+    const size_t lost_before = cut.lost().count();
+    bool has_streams = false;
     BELAY_TRY(streams, spool.streams());
-    lost_.add(spool.left_out());
+    cut.lost().add(spool.left_out());
     for (stream::Cursor& begin : streams) {
-        Source source{.spool = &spool, .begin = std::move(begin), .end = {}};
-        BELAY_TRY(learned, learn(source));
-        if (!learned) continue;
-        facts.push_back(std::move(*learned));
-        sources_.push_back(std::move(source));
+        BELAY_TRY(is_taken, cut.add(std::make_unique<SpoolSource>(spool, std::move(begin))));
+        has_streams |= is_taken;
     }
-    return {};
+    return has_streams || cut.lost().count() > lost_before;
 }
 
-// First pass: what there is. Nothing of a stream that no agent can have written: `lost_` says why.
-Result<std::optional<StreamFacts>> SpoolCut::learn(Source& source) {
-    std::optional<StreamFacts> facts;
-    const stream::StreamId& stream = source.begin.stream;
-    const std::string name = fmt::format("{}-{:x}", stream.node, core::to_nanoseconds(stream.began));
-    if (auto why = why_impossible(session_of(stream))) {
-        lost_.add({name, 0, 0, "a stream was left out: " + *why});
-        return std::nullopt;
-    }
-    const size_t lost_before = lost_.count();
-    std::vector<stream::Lost> tail;
-    std::optional<std::string> impossible;
-    auto begin = [&](const stream::Session& session) {
-        if (facts) return;
-        impossible = why_impossible(session);
-        facts.emplace(session);
-    };
-    auto sink = [&](const stream::Session& session, const stream::Batch& batch) -> Result<> {
-        begin(session);
-        if (!impossible) facts->add(batch, room_);
-        return {};
-    };
-    bool is_damaged = false;
-    for (source.end = source.begin;;) {
-        BELAY_TRY(piece, source.spool->read(source.end));
-        is_damaged |= piece.gone_blocks > 0;
-        source.gone_blocks += piece.gone_blocks;
-        lost_.add(piece.lost);
-        source.end = piece.next;
-        tail = std::move(piece.tail);
-        if (piece.bytes.empty() || impossible) break;
-        room_.add(piece.bytes.size());
-        BELAY_TRY(session, read_piece(piece, *budget_, sink, lost_));
-        if (session) begin(*session);  // also of a file without rows
-    }
-    if (impossible) {
-        lost_.add({name, 0, 0, "a stream was left out: " + *impossible});
-        return std::nullopt;
-    }
-    if (!facts) facts.emplace(session_of(stream));
-    if (facts->lacked_room) lost_.add({name, 0, 0, "says more of jobs and devices than an agent does"});
-    if (facts->impossible > 0)
-        lost_.add({name, 0, 0, fmt::format("{} rows have times that cannot be", facts->impossible)});
-    facts->is_damaged = is_damaged || lost_.count() > lost_before;
-    // Counts come behind what they count, so those before it are right.
-    for (stream::Lost& end : tail) {
-        end.reason += ", at the end of the stream: half written, or damaged";
-        lost_.add(std::move(end));
-    }
-    return facts;
-}
+}  // namespace
 
 Result<SpoolCut> SpoolCut::plan(const std::vector<fs::path>& spools, const CutRequest& request) {
     SpoolCut cut;
-    std::vector<StreamFacts> facts;
     for (const fs::path& spool : spools) {
         BELAY_TRY(reader, open_spool(spool));
         cut.readers_.push_back(std::make_unique<stream::SpoolReader>(std::move(reader)));
-        const size_t before = facts.size(), lost_before = cut.lost_.count();
-        BELAY_CHECK(cut.learn_all(*cut.readers_.back(), facts));
-        if (facts.size() == before && cut.lost_.count() == lost_before)
+        BELAY_TRY(has_something, add_spool(*cut.readers_.back(), cut.streams_));
+        if (!has_something)
             return bad_input("{} holds no stream of an agent", spool.string())
                 .hint("name the directory that the agent has as --spool");
     }
-    auto planned = Cut::plan(std::move(facts), request);
-    if (!planned && cut.lost_.count() > 0)
+    auto planned = cut.streams_.plan(request);
+    const LostPlaces& lost = cut.streams_.lost();
+    if (!planned && lost.count() > 0)
         return std::unexpected(
             std::move(planned.error())
-                .hint(fmt::format(
-                    "of the spools {} could not be read, the first: {}: {}",
-                    cut.lost_.count() == 1 ? "one part" : fmt::format("{} parts", cut.lost_.count()),
-                    cut.lost_.front().file, cut.lost_.front().reason)));
+                .hint(fmt::format("of the spools {} could not be read, the first: {}: {}",
+                                  lost.count() == 1 ? "one part" : fmt::format("{} parts", lost.count()),
+                                  lost.front().file, lost.front().reason)));
     if (!planned) return std::unexpected(std::move(planned.error()));
-    cut.cut_.emplace(std::move(*planned));
     return cut;
-}
-
-// Second pass: the record, of which as much is taken away again as was made.
-class SpoolCut::Writing {
-  public:
-    Writing(const Cut& cut, std::vector<Source>& sources, fs::path path, core::Time now)
-        : cut_(cut), sources_(sources), path_(std::move(path)), now_(now) {
-        std::error_code error;
-        was_there_ = fs::exists(path_, error) || error;  // what cannot be known is not removed
-    }
-
-    Result<> run(const Manifest& manifest) {
-        BELAY_CHECK(begin_record(path_, manifest));
-        return write();
-    }
-    uint64_t rows() const { return rows_; }
-
-    // Does what it can, after a failure.
-    void undo() const {
-        auto record = core::Directory::open(path_);
-        if (!record) return;
-        for (const std::string& name : made_)
-            (void)record->remove_file(fmt::format("{}/{}", kSegmentsName, name));
-        (void)record->remove_directory(kSegmentsName);  // which fails where others have written there
-        const auto manifest = read_manifest(*record);
-        const auto segments = record->facts(kSegmentsName);
-        if (manifest && manifest->created == now_ && segments && !*segments)
-            (void)record->remove_file(kManifestName);
-        std::error_code ignored;
-        if (!was_there_) fs::remove(path_, ignored);  // likewise
-    }
-
-  private:
-    // Each stream has a segment of its own; the facts of a node are in that of its first one.
-    Result<> write() {
-        BELAY_TRY(record, join_record(path_));
-        std::vector<std::string> told;
-        for (size_t i = 0; i < sources_.size(); ++i) {
-            if (!cut_.concerns(i)) continue;
-            stream::Session session = cut_.streams()[i].session;
-            session.first_block = 0;
-            const std::string name = segment_name(session, i);
-            BELAY_TRY(writer, new_segment(record, name, session));
-            made_.push_back(name);
-            BELAY_CHECK(copy_rows(i, writer));
-            if (std::ranges::find(told, session.node) == told.end()) {
-                told.push_back(session.node);
-                for (const stream::Batch& batch : cut_.facts(session.node)) BELAY_CHECK(writer.append(batch));
-            }
-            BELAY_CHECK(writer.finish(now_));
-        }
-        return {};
-    }
-
-    // The job's rows of one stream.
-    Result<> copy_rows(size_t stream, stream::SegmentWriter& writer) {
-        Source& source = sources_[stream];
-        LostPlaces told;  // by the first pass
-        uint64_t gone_blocks = 0;
-        stream::Cursor at = source.begin;
-        while (at < source.end) {
-            BELAY_TRY(piece, source.spool->read(at));
-            at = piece.next;
-            gone_blocks += piece.gone_blocks;
-            // What was counted as there would be missing from the record.
-            if (gone_blocks > source.gone_blocks || (piece.bytes.empty() && at < source.end))
-                return core::system_error("the stream of {} lost blocks while it was read", at.stream.node)
-                    .hint("cut again; a spool at its limit gives up its oldest files while its agent runs");
-            if (piece.bytes.empty()) break;
-            auto sink = [&](const stream::Session&, const stream::Batch& batch) -> Result<> {
-                const stream::Batch ours = cut_.rows(stream, batch);
-                rows_ += ours.rows();
-                return writer.append(ours);
-            };
-            BELAY_CHECK(read_piece(piece, budget_, sink, told));
-        }
-        return {};
-    }
-
-    const Cut& cut_;
-    std::vector<Source>& sources_;
-    fs::path path_;
-    core::Time now_;
-    bool was_there_ = false;
-    std::vector<std::string> made_;
-    stream::UnpackBudget budget_;
-    uint64_t rows_ = 0;
-};
-
-Result<CutDone> SpoolCut::write(const fs::path& path, core::Time now) {
-    BELAY_CHECK(check_place(path));
-    std::error_code error;
-    const bool is_record = fs::exists(manifest_path(path), error);
-    if (error)
-        return core::errno_error(error, fmt::format("cannot look at {}", manifest_path(path).string()));
-    if (is_record)
-        return bad_input("{} holds a record already", path.string()).hint("choose another directory");
-    Manifest manifest = cut_->manifest();
-    manifest.created = now;
-    manifest.lost = lost_.list();
-    Writing writing(*cut_, sources_, path, now);
-    if (auto written = writing.run(manifest); !written) {
-        writing.undo();
-        return std::unexpected(std::move(written.error()));
-    }
-    return CutDone{.nodes = cut_->nodes(), .rows = writing.rows(), .lost = lost_.list()};
 }
 
 }  // namespace belay::record

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +23,7 @@ struct TimeRange {
 
 // Blocks that lie one behind the other, and the session by which they are read.
 struct BlockPlace {
-    const std::string* file = nullptr;  // a name that the index keeps
+    std::shared_ptr<const std::string> file;  // its name; places of one file share it
     uint64_t head_at = 0;
     uint32_t head_bytes = 0;
     uint32_t bytes = 0;
@@ -38,8 +38,10 @@ struct BlockPlace {
 class BlockIndex {
   public:
     void add(const stream::StreamId& stream, std::string_view file, BlockPlace place);
-    // The file is gone.
+    // The file is gone, or packed; streams without another place go with it.
     void forget(std::string_view file);
+    // Those that places are in, sorted.
+    std::vector<std::string> files() const;
 
     // Of rows within the range, by the numbers of their blocks; places of blocks without rows are left out.
     std::vector<BlockPlace> places(const stream::StreamId& stream, const TimeRange& range) const;
@@ -52,9 +54,9 @@ class BlockIndex {
         std::vector<BlockPlace> places;  // as they came
         core::Time first_time = core::Time::max(), last_time = core::Time::min();
     };
-    const std::string* name_of(std::string_view file);
+    void forget_stream(const stream::StreamId& stream);
 
-    std::set<std::string, std::less<>> files_;
+    std::map<std::string, std::shared_ptr<const std::string>, std::less<>> files_;
     std::map<stream::StreamId, Stream> streams_;
     std::map<std::string, std::vector<stream::StreamId>, std::less<>> nodes_;
     size_t size_ = 0;

@@ -3,8 +3,10 @@
 #include "stream/block_walk.h"
 #include "stream/segment_bytes.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <iterator>
 #include <string>
 #include <unistd.h>
 
@@ -20,11 +22,13 @@ constexpr size_t kPieceBytes = size_t{4} << 20;
 
 class PlaceReader {
   public:
-    PlaceReader(const core::Directory& directory, const std::function<Result<>(std::string_view)>& visit)
-        : directory_(directory), visit_(visit) {}
+    // `logs`: nullptr to open files as they are met. `filter` may be empty.
+    PlaceReader(const core::Directory& directory, const OpenLogs* logs, BlockFilter filter,
+                const std::function<Result<>(std::string_view)>& visit)
+        : directory_(directory), logs_(logs), filter_(std::move(filter)), visit_(visit) {}
 
     Result<> take(const BlockPlace& place) {
-        const std::vector<BlockRun> wanted = given_.missing_in(place.blocks);
+        const std::vector<BlockRun> wanted = wanted_of(place.blocks);
         if (wanted.empty()) return {};
         const bool is_same_session = place.file == file_ && place.head_at == head_at_;
         if (!is_same_session || piece_.size() >= kPieceBytes) BELAY_CHECK(begin(place));
@@ -44,13 +48,32 @@ class PlaceReader {
     }
 
   private:
+    std::vector<BlockRun> wanted_of(BlockRun run) const {
+        std::vector<BlockRun> wanted = given_.missing_in(run);
+        if (!filter_) return wanted;
+        std::vector<BlockRun> left;
+        for (const BlockRun& part : wanted) std::ranges::copy(filter_(part), std::back_inserter(left));
+        return left;
+    }
+
+    Result<> open(const BlockPlace& place) {
+        file_ = place.file;
+        if (logs_ != nullptr) {
+            fd_ = logs_->descriptor(*place.file);
+            if (fd_ < 0)
+                return core::errno_error(
+                    ENOENT, fmt::format("cannot open {}", directory_.path_of(*place.file).string()));
+            return {};
+        }
+        BELAY_TRY(opened, directory_.open_file(*place.file, O_RDONLY));
+        descriptor_ = std::move(opened);
+        fd_ = descriptor_.get();
+        return {};
+    }
+
     Result<> begin(const BlockPlace& place) {
         BELAY_CHECK(finish());
-        if (place.file != file_) {
-            BELAY_TRY(opened, directory_.open_file(*place.file, O_RDONLY));
-            descriptor_ = std::move(opened);
-            file_ = place.file;
-        }
+        if (place.file != file_) BELAY_CHECK(open(place));
         BELAY_TRY(head, read(place.head_at, place.head_bytes));
         piece_ = std::move(head);
         head_at_ = place.head_at;
@@ -61,8 +84,7 @@ class PlaceReader {
     Result<std::string> read(uint64_t at, size_t size) const {
         std::string bytes(size, '\0');
         for (size_t done = 0; done < size;) {
-            const ssize_t got =
-                pread(descriptor_.get(), bytes.data() + done, size - done, static_cast<off_t>(at + done));
+            const ssize_t got = pread(fd_, bytes.data() + done, size - done, static_cast<off_t>(at + done));
             if (got < 0 && errno == EINTR) continue;
             if (got < 0)
                 return core::errno_error(errno,
@@ -80,7 +102,7 @@ class PlaceReader {
         for (uint64_t at = 0; at < bytes.size();) {
             BELAY_TRY(found, stream::find_block(blocks, at));
             const uint64_t number = found.header ? place.first_block + found.header->sequence : 0;
-            if (found.header && !given_.missing_in({number, number + 1}).empty())
+            if (found.header && !wanted_of({number, number + 1}).empty())
                 piece_ += bytes.substr(static_cast<size_t>(at), static_cast<size_t>(found.bytes()));
             at = found.next;
         }
@@ -88,10 +110,13 @@ class PlaceReader {
     }
 
     const core::Directory& directory_;
+    const OpenLogs* logs_;
+    BlockFilter filter_;
     const std::function<Result<>(std::string_view)>& visit_;
     Received given_;
-    core::Descriptor descriptor_;
-    const std::string* file_ = nullptr;
+    core::Descriptor descriptor_;  // without `logs_`
+    int fd_ = -1;
+    std::shared_ptr<const std::string> file_;
     uint64_t head_at_ = 0;
     size_t head_bytes_ = 0;
     std::string piece_;  // head and blocks
@@ -99,9 +124,39 @@ class PlaceReader {
 
 }  // namespace
 
+Result<bool> OpenLogs::open(const std::vector<BlockPlace>& places) {
+    bool all_there = true;
+    const std::string* last = nullptr;
+    for (const BlockPlace& place : places) {
+        if (last == place.file.get() || files_.contains(*place.file)) continue;
+        last = place.file.get();
+        auto file = directory_->open_file(*place.file, O_RDONLY);
+        if (file)
+            files_.emplace(*place.file, std::move(*file));
+        else if (file.error().cause() == core::Cause::kNotFound)
+            all_there = false;
+        else
+            return std::unexpected(std::move(file.error()));
+    }
+    return all_there;
+}
+
+int OpenLogs::descriptor(const std::string& file) const {
+    const auto found = files_.find(file);
+    return found == files_.end() ? -1 : found->second.get();
+}
+
 Result<> read_places(const core::Directory& directory, const std::vector<BlockPlace>& places,
                      const std::function<Result<>(std::string_view piece)>& visit) {
-    PlaceReader reader(directory, visit);
+    PlaceReader reader(directory, nullptr, {}, visit);
+    for (const BlockPlace& place : places) BELAY_CHECK(reader.take(place));
+    return reader.finish();
+}
+
+Result<> read_places(const core::Directory& directory, const OpenLogs& logs,
+                     const std::vector<BlockPlace>& places, const BlockFilter& filter,
+                     const std::function<Result<>(std::string_view piece)>& visit) {
+    PlaceReader reader(directory, &logs, filter, visit);
     for (const BlockPlace& place : places) BELAY_CHECK(reader.take(place));
     return reader.finish();
 }

@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <iterator>
+#include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -36,6 +39,19 @@ struct TimeSpan {
         last = std::max(last, *block.last_time);
     }
 };
+
+// What the new blocks say, for those who follow jobs.
+void tell_of(const Upload& upload, const std::vector<UploadedBlock>& fresh, Accepted& accepted) {
+    TimeSpan span;
+    for (const UploadedBlock& block : fresh) span.add(block);
+    if (span.first <= span.last) {
+        accepted.first_time = span.first;
+        accepted.last_time = span.last;
+    }
+    for (const StatedShare& share : upload.shares)
+        if (std::ranges::binary_search(fresh, share.block, {}, &UploadedBlock::number))
+            accepted.shares.push_back(share);
+}
 
 }  // namespace
 
@@ -72,6 +88,7 @@ Result<> Intake::look() {
 Result<> Intake::look_at_files(bool own_too) {
     const std::lock_guard lock(mutex_);
     BELAY_TRY(names, directory_.list());
+    std::erase_if(read_, [&](const auto& file) { return !std::ranges::binary_search(names, file.first); });
     for (const std::string& name : names)
         if (is_log_file_name(name) && (own_too || !is_of_writer(name, log_->writer())))
             BELAY_CHECK(look_at(name));
@@ -107,16 +124,20 @@ Result<> Intake::take_record(const std::string& name, const LogRecord& record, R
             BELAY_TRY(received, parse_received(line.substr(tab + 1)));
             for (const BlockRun& run : received.runs()) streams_[cursor.stream].received.add(run);
         }
-    } else if (header.kind == kSessionRecord && header.session == read.sessions.size()) {
+    } else if (header.kind == kSessionRecord) {
         BELAY_TRY(upload, read_upload(record.body));
-        read.sessions.push_back({.stream = upload.session.stream(),
-                                 .first_block = upload.session.first_block,
-                                 .head_at = record.body_at(),
-                                 .head_bytes = header.body_bytes});
-        streams_[read.sessions.back().stream].received.add(header.blocks);
-    } else if (header.kind == kBlocksRecord && header.session < read.sessions.size()) {
-        const Session& session = read.sessions[header.session];
-        streams_[session.stream].received.add(header.blocks);
+        read.sessions[header.session] = {.stream = upload.session.stream(),
+                                         .first_block = upload.session.first_block,
+                                         .head_at = record.body_at(),
+                                         .head_bytes = header.body_bytes};
+        Known& known = streams_[upload.session.stream()];
+        known.received.add(header.blocks);
+        known.readable.add(header.blocks);
+    } else if (header.kind == kBlocksRecord && read.sessions.contains(header.session)) {
+        const Session& session = read.sessions.at(header.session);
+        Known& known = streams_[session.stream];
+        known.received.add(header.blocks);
+        known.readable.add(header.blocks);
         index_.add(session.stream, name,
                    {.head_at = session.head_at,
                     .head_bytes = session.head_bytes,
@@ -169,8 +190,11 @@ Result<> Intake::store(const Upload& upload, Known& known, Accepted& accepted) {
                                        .last_time = span.last},
                                       [&] { return streams_record(); }));
         known.ticket = place.ticket;
-        known.received.add({first_block, first_block + 1});  // its session, which stands before it
-        known.received.add(run);
+        file_in_use_ = place.file;
+        for (Received* numbers : {&known.received, &known.readable}) {
+            numbers->add({first_block, first_block + 1});  // its session, which stands before it
+            numbers->add(run);
+        }
         index_.add(stream, place.file,
                    {.head_at = place.head_at,
                     .head_bytes = place.head_bytes,
@@ -180,15 +204,21 @@ Result<> Intake::store(const Upload& upload, Known& known, Accepted& accepted) {
                     .blocks = run,
                     .first_time = span.first,
                     .last_time = span.last});
+        accepted.new_runs.push_back(run);
         for (size_t i = begin; i < end; ++i)
             known.recent.push_back({fresh[i].number, sum_of(fresh[i].bytes)});
         while (known.recent.size() > kRecentBlocks) known.recent.pop_front();
     }
+    tell_of(upload, fresh, accepted);
     return {};
 }
 
 Result<Accepted> Intake::accept(std::string_view piece) {
     BELAY_TRY(upload, read_upload(piece));
+    return accept(upload);
+}
+
+Result<Accepted> Intake::accept(const Upload& upload) {
     Accepted accepted{.stream = upload.session.stream()};
     // Another belayd may know it.
     if (received(accepted.stream).runs().empty()) BELAY_CHECK(look());
@@ -224,6 +254,32 @@ Received Intake::received(const stream::StreamId& stream) const {
     return found == streams_.end() ? Received() : found->second.received;
 }
 
+std::vector<BlockRun> Intake::missing(const stream::StreamId& stream, const TimeRange& range) const {
+    const std::lock_guard lock(mutex_);
+    const auto known = streams_.find(stream);
+    if (known == streams_.end()) return {};
+    std::vector<BlockRun> missing = known->second.readable.gaps(0);
+    if (missing.empty()) return missing;
+    const std::vector<BlockPlace> places = index_.places(stream, {});
+    // Rows of a gap lie between those of the blocks before it and behind it. Blocks of one moment are told apart by table
+    // only, so the latter may be a little older.
+    std::erase_if(missing, [&](const BlockRun& gap) {
+        const auto behind = std::ranges::lower_bound(
+            places, gap.end, {}, [](const BlockPlace& place) { return place.blocks.first; });
+        const core::Time before = behind == places.begin() ? stream.began : std::prev(behind)->last_time;
+        const core::Time after = behind == places.end() ? core::Time::max() : behind->first_time;
+        return std::min(before, after) >= range.end || std::max(before, after) < range.begin;
+    });
+    return missing;
+}
+
+std::vector<std::string> Intake::nodes() const {
+    const std::lock_guard lock(mutex_);
+    std::set<std::string> names;
+    for (const auto& [stream, known] : streams_) names.insert(stream.node);
+    return {names.begin(), names.end()};
+}
+
 std::vector<stream::StreamId> Intake::streams_of(std::string_view node, const TimeRange& range) const {
     const std::lock_guard lock(mutex_);
     return index_.streams_of(node, range);
@@ -242,6 +298,38 @@ Result<> Intake::read(const stream::StreamId& stream, const TimeRange& range,
 size_t Intake::places() const {
     const std::lock_guard lock(mutex_);
     return index_.size();
+}
+
+std::vector<std::pair<stream::StreamId, std::vector<BlockPlace>>> Intake::places_of(
+    std::string_view node, const TimeRange& range) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::pair<stream::StreamId, std::vector<BlockPlace>>> found;
+    for (const stream::StreamId& stream : index_.streams_of(node, range))
+        found.emplace_back(stream, index_.places(stream, range));
+    return found;
+}
+
+std::string Intake::file_in_use() const {
+    const std::lock_guard lock(mutex_);
+    return file_in_use_;
+}
+
+std::vector<std::string> Intake::files() const {
+    const std::lock_guard lock(mutex_);
+    return index_.files();
+}
+
+void Intake::know(const stream::StreamId& stream, const std::vector<BlockRun>& runs) {
+    const std::lock_guard lock(mutex_);
+    Known& known = streams_[stream];
+    for (Received* numbers : {&known.received, &known.readable})
+        for (const BlockRun& run : runs) numbers->add(run);
+}
+
+void Intake::forget(const std::string& file) {
+    const std::lock_guard lock(mutex_);
+    index_.forget(file);
+    read_[file] = {.to = std::numeric_limits<uint64_t>::max(), .sessions = {}};
 }
 
 std::vector<LostLog> Intake::lost() const {

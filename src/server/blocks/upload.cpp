@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 #include "core/utf8.h"
+#include "schema/tables/allocation.h"
 #include "stream/block_walk.h"
 #include "stream/cursor.h"
 #include "stream/segment_bytes.h"
@@ -71,6 +72,42 @@ Result<> take_rows(const stream::Batch& batch, const std::string& node, Uploaded
     return {};
 }
 
+// Of one row of `allocation`; nothing where it is about a GPU, about no job of Slurm, or cannot be true.
+std::optional<StatedShare> share_in(const stream::Batch& batch, size_t row) {
+    using schema::kAllocation;
+    auto has = [&](size_t index) { return batch.values(index).present[row] != 0; };
+    auto integer = [&](size_t index) {
+        return has(index) ? std::optional(batch.values(index).integers[row]) : std::nullopt;
+    };
+    constexpr size_t kStep = column(kAllocation, "step_id");
+    constexpr size_t kLongestStep = 64;
+    const auto job_id = integer(column(kAllocation, "job_id"));
+    const auto told = integer(kTimeColumn), t0 = integer(column(kAllocation, "t0"));
+    const auto t1 = integer(column(kAllocation, "t1"));
+    if (has(column(kAllocation, "device")) || job_id.value_or(0) <= 0 || !told) return std::nullopt;
+    if (t0.value_or(0) <= 0 || (t1 && *t1 < *t0)) return std::nullopt;
+    StatedShare share{.told = core::time_from_nanoseconds(*told),
+                      .job_id = *job_id,
+                      .restart = std::max<int64_t>(integer(column(kAllocation, "restart")).value_or(0), 0),
+                      .t0 = core::time_from_nanoseconds(*t0)};
+    if (t1) share.t1 = core::time_from_nanoseconds(*t1);
+    if (has(kStep)) share.step_id = batch.values(kStep).texts[row].substr(0, kLongestStep);
+    return share;
+}
+
+Result<> take_shares(const stream::Batch& batch, uint64_t number, std::vector<StatedShare>& shares) {
+    if (&batch.table() != &schema::kAllocation) return {};
+    for (size_t row = 0; row < batch.rows(); ++row) {
+        auto share = share_in(batch, row);
+        if (!share) continue;
+        if (shares.size() >= kMaxStatedShares)
+            return bad_input("says of more than {} steps that they were on the node", kMaxStatedShares);
+        share->block = number;
+        shares.push_back(std::move(*share));
+    }
+    return {};
+}
+
 Result<Upload> read_piece(std::string_view piece) {
     Upload upload;
     BELAY_TRY(placed, place_blocks(piece, upload.head));
@@ -85,8 +122,10 @@ Result<Upload> read_piece(std::string_view piece) {
         if (batch == nullptr) break;
         // The block that was just read ends where the reader stands.
         const auto block = std::ranges::lower_bound(placed, summary.read_to, {}, &PlacedBlock::end);
+        const uint64_t number = summary.session->first_block + block->sequence;
         BELAY_CHECK(
             take_rows(*batch, summary.session->node, blocks[static_cast<size_t>(block - placed.begin())]));
+        BELAY_CHECK(take_shares(*batch, number, upload.shares));
         upload.rows += batch->rows();
     }
     upload.session = *reader.summary().session;

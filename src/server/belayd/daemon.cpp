@@ -1,0 +1,338 @@
+#include "server/belayd/daemon.h"
+
+#include "core/host_name.h"
+#include "core/log.h"
+#include "core/program.h"
+#include "http/openapi.h"
+#include "http/server/server.h"
+#include "server/api/block_routes.h"
+#include "server/api/http_families.h"
+#include "server/api/job_routes.h"
+#include "server/api/service_routes.h"
+#include "server/belayd/own_certificate.h"
+#include "server/belayd/query.h"
+#include "server/keeper/job_keeper.h"
+#include "server/login/authenticator.h"
+#include "server/login/login_routes.h"
+#include "server/login/token_routes.h"
+#include "server/state/node_store.h"
+#include "server/state/schema.h"
+#include "slurm/auth_info.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace belay::server {
+
+using core::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr core::Duration kStartWait = std::chrono::minutes(1);
+constexpr core::Duration kGrace = std::chrono::seconds(10);
+constexpr core::Duration kAccountsAge = std::chrono::seconds(10);
+constexpr core::Duration kQueryTime = std::chrono::seconds(60);
+
+// Signals that end it, as a descriptor; blocked before any thread is begun, so in all of them.
+Result<core::Descriptor> block_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    core::Descriptor descriptor(signalfd(-1, &signals, SFD_CLOEXEC));
+    if (!descriptor) return core::errno_error(errno, "cannot wait for signals");
+    return descriptor;
+}
+
+void wait_for_signal(const core::Descriptor& signals) {
+    pollfd waiting{.fd = signals.get(), .events = POLLIN, .revents = 0};
+    while (poll(&waiting, 1, -1) < 0 && errno == EINTR) {
+    }
+}
+
+// The program `belay`, which is installed beside this one.
+fs::path belay_program() {
+    std::error_code error;
+    const fs::path own = fs::read_symlink("/proc/self/exe", error);
+    const fs::path beside = own.parent_path() / "belay";
+    return !error && fs::exists(beside, error) ? beside : fs::path("belay");
+}
+
+// The accounts as the database has them, read again now and then.
+class KnownAccounts {
+  public:
+    explicit KnownAccounts(database::Database& database) : database_(&database) {}
+
+    std::shared_ptr<const AccountTree> get() {
+        const std::lock_guard lock(mutex_);
+        const core::Duration now = core::system_clock().monotonic();
+        if (tree_ && now - read_ < kAccountsAge) return tree_;
+        auto tree = load_accounts(*database_, core::Deadline::after(kStartWait));
+        if (tree) tree_ = std::make_shared<const AccountTree>(std::move(*tree));
+        // Without an answer the last one holds; without any, nobody belongs to anything.
+        if (!tree) core::log_warning("read accounts: {}", tree.error().headline());
+        read_ = now;
+        return tree_ ? tree_ : std::make_shared<const AccountTree>();
+    }
+
+  private:
+    database::Database* database_;
+    std::mutex mutex_;
+    std::shared_ptr<const AccountTree> tree_;
+    core::Duration read_{};
+};
+
+std::vector<std::string> names_of_machine(const DaemonOptions& options) {
+    std::vector<std::string> names = options.hosts;
+    for (const std::string& name : {std::string("localhost"), std::string("127.0.0.1"), std::string("::1"),
+                                    options.listen.address, core::host_name()})
+        if (name != "0.0.0.0" && name != "::" && std::ranges::find(names, name) == names.end())
+            names.push_back(name);
+    return names;
+}
+
+Result<std::optional<http::TlsFiles>> tls_of(const DaemonOptions& options,
+                                             const std::vector<std::string>& names) {
+    if (!options.uses_tls) return std::optional<http::TlsFiles>();
+    if (options.certificate) return options.certificate;
+    BELAY_TRY(files, own_certificate(options.data / "tls", names, core::system_clock().now()));
+    return std::optional<http::TlsFiles>(std::move(files));
+}
+
+// Whether Slurm is asked, and of which cluster.
+struct AskedSlurm {
+    std::optional<SlurmSources> sources;
+    std::string cluster;
+};
+Result<AskedSlurm> slurm_of(const DaemonOptions& options) {
+    AskedSlurm asked{.sources = {}, .cluster = options.cluster};
+    if (options.slurm == AskSlurm::kNo) return asked;
+    auto name = query_cluster_name();
+    if (!name && name.error().cause() == core::Cause::kNotFound && options.slurm == AskSlurm::kAuto) {
+        core::log_info("Slurm is not asked: {}", name.error().headline());
+        return asked;
+    }
+    // With a name of its own it goes on: Slurm is asked again later.
+    if (!name && options.cluster.empty())
+        return std::unexpected(
+            std::move(name.error())
+                .hint("start belayd when slurmctld answers, or say the name with --cluster"));
+    if (asked.cluster.empty()) asked.cluster = std::move(*name);
+    asked.sources = slurm_sources();
+    return asked;
+}
+
+class Daemon {
+  public:
+    Daemon(const DaemonOptions& options, database::Database database, std::unique_ptr<Intake> intake,
+           RecordStore records, AskedSlurm slurm)
+        : options_(options),
+          database_(std::move(database)),
+          intake_(std::move(intake)),
+          records_(std::move(records)),
+          accounts_(database_),
+          names_(names_of_machine(options)),
+          authenticator_(database_, authenticator_options(), core::system_clock()),
+          login_(database_, authenticator_, {}, core::system_clock()),
+          tokens_(database_, authenticator_, {}, core::system_clock()),
+          gate_({.database = &database_,
+                 .identity = [](const http::Request& request) { return identity_in(request); },
+                 .accounts = [this] { return accounts_.get(); }}),
+          keeper_({.database = &database_,
+                   .intake = intake_.get(),
+                   .records = &records_,
+                   .hub = &hub_,
+                   .slurm = slurm.sources},
+                  keeper_options(slurm.cluster)) {}
+
+    Result<> run(const core::Descriptor& signals, const std::function<void(const std::string&)>& ready) {
+        BELAY_TRY(router, make_router());
+        BELAY_TRY(http_options, make_http_options());
+        BELAY_TRY(server, http::Server::start(std::move(http_options), std::move(router)));
+        server_ = &server;
+        keeper_.start();
+        const bool is_v6 = server.address().find(':') != std::string::npos;
+        ready(fmt::format("{}://{}{}{}:{}", options_.uses_tls ? "https" : "http", is_v6 ? "[" : "",
+                          server.address(), is_v6 ? "]" : "", server.port()));
+        wait_for_signal(signals);
+        server.stop(kGrace);
+        keeper_.stop();
+        server_ = nullptr;
+        return {};
+    }
+
+  private:
+    AuthenticatorOptions authenticator_options() const {
+        return {.hosts = names_,
+                .decode_munge = decode_by_munge(slurm::munge_socket_of_slurm()),
+                .user_name = name_of_user};
+    }
+    KeeperOptions keeper_options(const std::string& cluster) const {
+        KeeperOptions options{.name = fmt::format("{} on {}", options_.name, core::host_name()),
+                              .cluster = cluster,
+                              .slurm_interval = options_.slurm_interval};
+        options.follow.grace = options_.record_delay;
+        return options;
+    }
+    Result<http::Options> make_http_options() {
+        BELAY_TRY(tls, tls_of(options_, names_));
+        http::Options options;
+        options.address = options_.listen.address;
+        options.port = options_.listen.port;
+        options.tls = std::move(tls);
+        options.hosts = names_;
+        options.threads = options_.threads;
+        options.worker_threads = options_.workers;
+        options.limits.connections = 16'384;
+        options.limits.connections_per_peer = 1024;
+        options.most_waiting_jobs = 4096;
+        options.authenticate = authenticator_.for_server();
+        return options;
+    }
+
+    BlockReceiver block_receiver() {
+        return {.accept = [this](const Upload& upload) -> Result<Accepted> {
+                    BELAY_TRY(accepted, intake_->accept(upload));
+                    keeper_.saw(accepted);
+                    return accepted;
+                },
+                .may_bring =
+                    [](const http::Request& request, std::string_view, std::string_view node) {
+                        const auto caller = caller_in(request);
+                        return caller && !caller->node.empty() &&
+                               (caller->node == kAllNodes || caller->node == node);
+                    }};
+    }
+    Result<fs::path> record_of(const Job& job) const {
+        BELAY_TRY(has, records_.has(job.key));
+        if (!has)
+            return core::bad_input("the record of this job is not there").because(core::Cause::kNotFound);
+        BELAY_TRY(place, records_.path_of(job.key));
+        return place / kRecordName;
+    }
+    JobRecords job_records() {
+        return {.record = [this](const Job& job) { return record_of(job); },
+                .answer = [this](const Job& job, std::string_view file) -> Result<std::string> {
+                    BELAY_TRY(record, record_of(job));
+                    return core::read_file(record.parent_path() / file);
+                },
+                .query = [this](const Job& job, const std::string& sql) -> Result<std::string> {
+                    BELAY_TRY(record, record_of(job));
+                    return query_record(belay_program(), record, sql, {.time = kQueryTime});
+                },
+                .erase = [this](const Job& job) -> Result<> {
+                    BELAY_TRY(was_there, records_.erase(job.key));
+                    (void)was_there;
+                    return {};
+                }};
+    }
+    ServiceFacts service_facts(std::string openapi) {
+        return {.checks = {{"state",
+                            [this] {
+                                return database_.read(
+                                    gate_.deadline(), [](database::Transaction& transaction) -> Result<> {
+                                        BELAY_TRY(row, transaction.query_row("SELECT count(*) FROM setting"));
+                                        (void)row;
+                                        return {};
+                                    });
+                            }},
+                           {"blocks",
+                            [this]() -> Result<> {
+                                BELAY_TRY(facts, intake_->directory().facts());
+                                (void)facts;
+                                return {};
+                            }}},
+                .families = [this] { return families(); },
+                .openapi = std::move(openapi)};
+    }
+    std::vector<metrics::Family> families() const {
+        const http::Server* server = server_;
+        std::vector<metrics::Family> families =
+            http_families(server != nullptr ? server->metrics() : http::Metrics());
+        const KeeperCounts counts = keeper_.counts();
+        const auto add = [&](std::string name, metrics::MetricType type, std::string help, double value) {
+            families.push_back({.name = std::move(name),
+                                .type = type,
+                                .help = std::move(help),
+                                .samples = {{.labels = {}, .value = value}}});
+        };
+        using enum metrics::MetricType;
+        add("belay_server_is_keeper", kGauge, "1 where this belayd follows the jobs of the site",
+            counts.is_keeper ? 1 : 0);
+        add("belay_server_followed_jobs", kGauge, "jobs that are followed", static_cast<double>(counts.jobs));
+        add("belay_server_waiting_records", kGauge, "records that wait to be made",
+            static_cast<double>(counts.waiting_records));
+        add("belay_server_records_total", kCounter, "records that were made",
+            static_cast<double>(counts.records_made));
+        add("belay_server_failed_records_total", kCounter, "records that could not be made",
+            static_cast<double>(counts.records_failed));
+        add("belay_server_slurm_failures_total", kCounter, "times that Slurm did not answer",
+            static_cast<double>(counts.slurm_failures));
+        add("belay_server_event_readers", kGauge, "readers of events of running jobs",
+            static_cast<double>(hub_.readers()));
+        add("belay_server_block_places", kGauge, "pieces of uploads that can be read",
+            static_cast<double>(intake_->places()));
+        return families;
+    }
+    std::vector<http::Route> routes() {
+        std::vector<http::Route> routes = job_routes(gate_, job_records(), hub_);
+        routes.push_back(block_route(block_receiver()));
+        for (std::vector<http::Route> more : {login_.routes(), tokens_.routes()})
+            std::ranges::move(more, std::back_inserter(routes));
+        return routes;
+    }
+    Result<http::Router> make_router() {
+        std::vector<http::Route> all = routes();
+        for (http::Route& route : service_routes({})) all.push_back(std::move(route));
+        BELAY_TRY(openapi, http::openapi_json(all, {.title = "belayd",
+                                                    .version = BELAY_VERSION,
+                                                    .description = "Job records of a Slurm cluster."}));
+        all = routes();
+        std::ranges::move(service_routes(service_facts(std::move(openapi))), std::back_inserter(all));
+        return http::Router::create(std::move(all));
+    }
+
+    const DaemonOptions& options_;
+    database::Database database_;
+    std::unique_ptr<Intake> intake_;
+    RecordStore records_;
+    LiveHub hub_;
+    KnownAccounts accounts_;
+    std::vector<std::string> names_;
+    Authenticator authenticator_;
+    LoginRoutes login_;
+    TokenRoutes tokens_;
+    Gate gate_;
+    JobKeeper keeper_;
+    std::atomic<http::Server*> server_ = nullptr;
+};
+
+}  // namespace
+
+Result<database::Database> open_data_state(const DaemonOptions& options, const core::Deadline& deadline) {
+    BELAY_TRY(directory, core::Directory::make_guarded(options.data, 0700));
+    (void)directory;
+    return open_state(options.database, deadline, {.connections = options.workers, .application = "belayd"});
+}
+
+Result<> run_daemon(const DaemonOptions& options, const std::function<void(const std::string&)>& ready) {
+    BELAY_TRY(signals, block_signals());
+    BELAY_TRY(database, open_data_state(options, core::Deadline::after(kStartWait)));
+    BELAY_TRY(intake, Intake::open(options.data / "blocks", options.name, {}));
+    BELAY_TRY(records, RecordStore::open(options.data / "records", {.belay = belay_program()}));
+    BELAY_TRY(slurm, slurm_of(options));
+    auto daemon = std::make_unique<Daemon>(options, std::move(database), std::move(intake),
+                                           std::move(records), std::move(slurm));
+    return daemon->run(signals, ready);
+}
+
+}  // namespace belay::server

@@ -1,0 +1,15 @@
+# The dashboards for Grafana ask for metrics that Belay exports; with promtool, Prometheus itself reads their expressions.
+find_program(BELAY_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+find_program(BELAY_PYTHON python3)
+if(BELAY_PYTHON AND TARGET belay_metrics)
+  add_executable(declared_metrics ${CMAKE_SOURCE_DIR}/packaging/grafana/declared_metrics.cpp)
+  target_link_libraries(declared_metrics PRIVATE belay_metrics)
+  belay_use_precompiled(declared_metrics)
+  set_target_properties(declared_metrics PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set(declared ${CMAKE_BINARY_DIR}/tests/declared_metrics.json)
+  add_test(NAME integration.grafana_metrics COMMAND bash -c "$<TARGET_FILE:declared_metrics> >${declared}")
+  set_tests_properties(integration.grafana_metrics PROPERTIES FIXTURES_SETUP declared_metrics LABELS integration)
+  add_test(NAME integration.grafana COMMAND ${BELAY_PYTHON} ${CMAKE_SOURCE_DIR}/packaging/grafana/test_dashboards.py ${declared})
+  set_tests_properties(integration.grafana PROPERTIES FIXTURES_REQUIRED declared_metrics LABELS integration TIMEOUT 1200
+    ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+endif()
