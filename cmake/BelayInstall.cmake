@@ -3,6 +3,7 @@
 #   bin/            belay, belay-agent, belay-step
 #   lib/belay/      what only Belay loads: libduckdb.so, the Slurm plugin, the replay of GPU traces
 #   libexec/belay/  belay-train, belay-all-reduce
+#   lib/systemd/    the unit of belay-agent
 #   share/          manual pages, completion of shells, licences
 #
 # Programs find the other places from their own, so that an installed tree may be moved as a whole. Each component is a package.
@@ -44,9 +45,12 @@ endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/CHANGES.md ${PROJECT_SOURCE_DIR}/docs/operators.md DESTINATION share/doc/belay
   COMPONENT belay)
 
+# Switched on by the site; it finds the program below /usr and /usr/local.
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/systemd/belay-agent.service DESTINATION lib/systemd/system COMPONENT belay)
+
 # Readers of packed data for programs of others.
 install(FILES ${PROJECT_SOURCE_DIR}/src/shard/reader/shards.hpp DESTINATION include/belay COMPONENT belay)
-install(FILES ${PROJECT_SOURCE_DIR}/src/shard/python/belay_shards.py DESTINATION lib/python3/dist-packages COMPONENT belay)
+install(FILES ${PROJECT_SOURCE_DIR}/src/shard/python/belay_shards.py ${PROJECT_SOURCE_DIR}/python/belay_record.py DESTINATION lib/python3/dist-packages COMPONENT belay)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/share/man DESTINATION share COMPONENT belay)
 # The shells' own names for the script of one command.
 set(completions bash-completion/completions/belay zsh/vendor-completions/_belay fish/vendor_completions.d/belay.fish)
@@ -84,8 +88,8 @@ job starts, records what a job and its nodes did, and shows where the time
 went.")
 # Loaded when it is first needed, so that no program is linked with it.
 set(CPACK_DEBIAN_BELAY_PACKAGE_DEPENDS libcurl4)
-# Without these only `belay env` is missing, which says so.
-set(CPACK_DEBIAN_BELAY_PACKAGE_RECOMMENDS "crun, squashfuse, fuse3 | fuse, libopenblas0-pthread | libopenblas0")
+# Without these only `belay env` and the agent's --listen are missing, which say so.
+set(CPACK_DEBIAN_BELAY_PACKAGE_RECOMMENDS "crun, squashfuse, fuse3 | fuse, libopenblas0-pthread | libopenblas0, libmicrohttpd12")
 
 if(TARGET spank_belay)
   list(APPEND CPACK_COMPONENTS_ALL belay-slurm)

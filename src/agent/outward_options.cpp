@@ -96,8 +96,7 @@ void add_outward_options(core::CommandDeclaration& command, OutwardWords& words)
     options
         .add_option("--listen", words.listen,
                     "where GET /metrics and GET /healthz are answered. Only this machine can ask at :PORT; "
-                    "there is no "
-                    "check of who asks")
+                    "who asks is not checked")
         ->type_name("ADDRESS:PORT");
     auto* remote_write =
         options

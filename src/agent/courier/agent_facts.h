@@ -1,4 +1,4 @@
-// What the agent tells of itself, beside the node: as metrics.
+// What the agent says about itself, beside the node: as metrics.
 #pragma once
 
 #include "agent/courier/backlog.h"

@@ -62,8 +62,9 @@ Note CourierKeeper::end_of(const core::Error& error) {
     const core::Duration delay =
         std::min(kFirstDelay * (1 << std::min(failures_++, kMostDoublings)), kLongestDelay);
     next_start_ = now + delay;
-    return {.message = fmt::format("the process that sends and shows metrics ended: {}; it is started again in {}",
-                                   core::in_one_line(error), core::format_duration(delay))};
+    return {.message =
+                fmt::format("the process that sends and shows metrics ended: {}; it is started again in {}",
+                            core::in_one_line(error), core::format_duration(delay))};
 }
 
 void CourierKeeper::take_notes(std::vector<Note>& notes) {
@@ -99,8 +100,8 @@ std::vector<Note> CourierKeeper::finish() {
     auto ended = work_->finish(core::Deadline::after(options_.last_word + kMargin));
     take_notes(notes);
     if (!ended)
-        notes.push_back(
-            {.message = "the process that sends and shows metrics ended: " + core::in_one_line(ended.error())});
+        notes.push_back({.message = "the process that sends and shows metrics ended: " +
+                                    core::in_one_line(ended.error())});
     work_.reset();
     link_.reset();
     return notes;

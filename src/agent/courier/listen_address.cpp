@@ -31,6 +31,7 @@ struct SocketAddress {
 // Without length where the text is not an address.
 SocketAddress socket_address(const std::string& host, uint16_t port) {
     SocketAddress address;
+    if (host.find('\0') != std::string::npos) return address;  // the calls would read up to there
     sockaddr_in four{};
     sockaddr_in6 six{};
     if (inet_pton(AF_INET, host.c_str(), &four.sin_addr) == 1) {

@@ -1,6 +1,7 @@
 #include "record/cut/cut_testing.h"
 
 #include <random>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -192,6 +193,39 @@ TEST(record_cut, what_an_agent_told_once_holds_for_jobs_that_come_later) {
         ASSERT_THAT(events.values(column(schema::kEvent, "kind")).texts, ElementsAre("kernel_log_unread"));
         EXPECT_EQ(events.values(0).integers[0], core::to_nanoseconds(at(start))) << "from its beginning on";
     }
+}
+
+// Slurm uses numbers again.
+TEST(record_cut, of_two_jobs_of_one_number_each_gets_what_was_its_own) {
+    const std::vector<StreamMaker> streams{
+        StreamMaker({},
+                    {{.job = 7, .step = "0", .from = 10.5, .to = 20.5, .cpus = 1},
+                     {.job = 7, .step = "0", .from = 60.5, .to = 90.5, .cpus = 2}},
+                    {})};
+    for (const auto& [from, to, samples] : {std::tuple(5, 25, 10U), {55, 95, 30U}}) {
+        SCOPED_TRACE(from);
+        const Cut cut = plan(streams, {.job_id = 7, .within = Interval{at(from), at(to)}});
+        CutRows rows(cut, streams);
+        EXPECT_EQ(rows.of(schema::kHost).rows(), samples);
+        EXPECT_EQ(rows.of(schema::kProcess).rows(), samples);
+        EXPECT_EQ(rows.coverage(schema::kHost), std::pair(int64_t{samples}, int64_t{samples}));
+        EXPECT_EQ(rows.of(schema::kAllocation).rows(), 1U);
+    }
+    const auto none = Cut::plan({streams[0].facts()}, {.job_id = 7, .within = Interval{at(25), at(55)}});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().cause(), core::Cause::kNotFound);
+}
+
+TEST(record_cut, a_step_without_an_end_ends_with_its_job_where_that_is_known) {
+    const std::vector<StreamMaker> streams{StreamMaker(
+        {},
+        {{.job = 7, .step = "0", .from = 10.5, .to = 200}, {.job = 7, .step = "1", .from = 20.5, .to = 50.5}},
+        {})};
+    const Cut cut = plan(streams, {.job_id = 7, .ended = at(40.5)});
+    CutRows rows(cut, streams);
+    EXPECT_EQ(rows.of(schema::kHost).rows(), 40U) << "one that told its end ended then";
+    EXPECT_EQ(cut.manifest().job.end, at(50.5));
+    EXPECT_EQ(plan(streams, {.job_id = 7}).manifest().job.end, std::nullopt);
 }
 
 }  // namespace

@@ -60,8 +60,7 @@ Result<std::set<int64_t>> days_of(const PackedReader& reader, const PackedPart& 
         add(rows);
         return {};
     }();
-    if (!read && read.error().kind() == core::ErrorKind::kSystem)
-        return std::unexpected(read.error());
+    if (!read && read.error().kind() == core::ErrorKind::kSystem) return std::unexpected(read.error());
     return days;
 }
 
@@ -76,8 +75,10 @@ TimeRange range_of_day(core::Time time) {
     return range_of_number(day_number(time));
 }
 
-Result<std::map<ArchivePart, ArchivePartRows>> parts_of(History& history, const std::vector<PackedFile>& files,
-                                                        std::string_view unnamed, std::vector<LostPart>& lost) {
+Result<std::map<ArchivePart, ArchivePartRows>> parts_of(History& history,
+                                                        const std::vector<PackedFile>& files,
+                                                        std::string_view unnamed,
+                                                        std::vector<LostPart>& lost) {
     std::map<ArchivePart, ArchivePartRows> all;
     for (const PackedFile& file : files) {
         auto reader = history.open_packed(file);
@@ -109,7 +110,8 @@ Result<std::map<ArchivePart, ArchivePartRows>> parts_of(History& history, const 
                         rows.nodes.insert(stream->session.node);
                     };
                     if (table != nullptr) add(table);
-                    if (table == nullptr) std::ranges::for_each(schema::tables(), add);  // blocks of any table
+                    if (table == nullptr)
+                        std::ranges::for_each(schema::tables(), add);  // blocks of any table
                 }
             }
         }
@@ -141,7 +143,8 @@ Result<> ArchiveRows::read_slice() {
     };
     for (const PackedFile& file : files_) {
         if (are_apart(file, range)) continue;
-        auto read = history_.read_file(file, {.tables = {part_.table}, .nodes = {*node_}, .range = range}, take);
+        auto read =
+            history_.read_file(file, {.tables = {part_.table}, .nodes = {*node_}, .range = range}, take);
         if (!read && read.error().cause() == core::Cause::kNotFound) continue;  // told by parts_of()
         if (!read) return std::unexpected(std::move(read.error()));
         for (LostPart& lost : read->lost)

@@ -10,12 +10,12 @@
 
 namespace belay::server {
 
-// Written before the first part of a plan and after the last one. Whoever finds a plan carries it out again: its parts have the
+// Written before the first part of a plan and after the last one. A plan that is found is carried out again: its parts have the
 // plan's number in their names and come out the same, so they take the places of those that are there.
 struct ArchiveState {
-    uint64_t plan = 1;                // number of the next plan, or of the one that is pending
-    std::set<std::string> pending;    // packed files of that plan; none: nothing is pending
-    std::set<std::string> archived;   // packed files whose rows are all in the archive
+    uint64_t plan = 1;               // number of the next plan, or of the one that is pending
+    std::set<std::string> pending;   // packed files of that plan; none: nothing is pending
+    std::set<std::string> archived;  // packed files whose rows are all in the archive
     bool operator==(const ArchiveState&) const = default;
 };
 

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <set>
 #include <sys/wait.h>
@@ -70,11 +71,10 @@ class ArchivePlace : public HistoryPlace {
         for (const auto& row : result->rows) {
             rows.emplace_back();
             for (const record::Value& value : row)
-                rows.back().push_back(
-                    std::holds_alternative<std::string>(value) ? record::as_text(value)
-                    : std::holds_alternative<core::Time>(value)
-                        ? core::format_time(std::get<core::Time>(value))
-                        : fmt::format("{}", record::as_double(value)));
+                rows.back().push_back(std::holds_alternative<std::string>(value) ? record::as_text(value)
+                                      : std::holds_alternative<core::Time>(value)
+                                          ? core::format_time(std::get<core::Time>(value))
+                                          : fmt::format("{}", record::as_double(value)));
         }
         return rows;
     }
@@ -85,9 +85,11 @@ class ArchivePlace : public HistoryPlace {
     }
     // The numbers of all rows of a table that are in the archive.
     std::vector<std::string> numbers(const std::string& table) const {
-        const std::string column(schema::find_table(table)->columns[number_column(*schema::find_table(table))].name);
+        const std::string column(
+            schema::find_table(table)->columns[number_column(*schema::find_table(table))].name);
         std::vector<std::string> numbers;
-        for (const auto& row : query("SELECT node || ' ' || " + column + " FROM " + files(table) + " ORDER BY 1"))
+        for (const auto& row :
+             query("SELECT node || ' ' || " + column + " FROM " + files(table) + " ORDER BY 1"))
             numbers.push_back(row[0]);
         return numbers;
     }
@@ -123,19 +125,23 @@ TEST(server_archive, any_reader_finds_the_rows_by_table_day_and_cluster) {
     for (const std::string table : {"host", "gpu", "process", "event"})
         EXPECT_EQ(place.numbers(table), numbers_of({&first, &second, &third}, table)) << table;
     const std::vector<std::string> day = {"2023-11-14", "2023-11-15"};
-    EXPECT_THAT(place.query("SELECT DISTINCT cluster, day::VARCHAR FROM " + place.files("host") + " ORDER BY ALL"),
-                ElementsAre(ElementsAre("alps/east 1", day[0]), ElementsAre("alps/east 1", day[1]),
-                            ElementsAre("c1", day[0]), ElementsAre("c1", day[1]), ElementsAre("none", day[1])));
-    EXPECT_THAT(place.query("SELECT count(*) FROM " + place.files("host") + " WHERE day::VARCHAR <> time::DATE::VARCHAR"),
+    EXPECT_THAT(
+        place.query("SELECT DISTINCT cluster, day::VARCHAR FROM " + place.files("host") + " ORDER BY ALL"),
+        ElementsAre(ElementsAre("alps/east 1", day[0]), ElementsAre("alps/east 1", day[1]),
+                    ElementsAre("c1", day[0]), ElementsAre("c1", day[1]), ElementsAre("none", day[1])));
+    EXPECT_THAT(place.query("SELECT count(*) FROM " + place.files("host") +
+                            " WHERE day::VARCHAR <> time::DATE::VARCHAR"),
                 ElementsAre(ElementsAre("0")));
-    EXPECT_THAT(place.query("SELECT count(*) FROM " + place.files("gpu") +
-                            " WHERE device LIKE 'GPU-n1-%' AND power_watts BETWEEN 0 AND 700 AND cluster = 'c1'"),
-                ElementsAre(ElementsAre("80")));
+    EXPECT_THAT(
+        place.query("SELECT count(*) FROM " + place.files("gpu") +
+                    " WHERE device LIKE 'GPU-n1-%' AND power_watts BETWEEN 0 AND 700 AND cluster = 'c1'"),
+        ElementsAre(ElementsAre("80")));
     // In order of node and time, with the schema beside the columns.
     for (const ArchivedPart& part : parts) {
         EXPECT_EQ(fs::file_size(place.archive() / part.name), part.bytes);
         const std::string file = "'" + (place.archive() / part.name).string() + "'";
-        const auto order = place.query("SELECT node, time FROM read_parquet(" + file + ", hive_partitioning = false)");
+        const auto order =
+            place.query("SELECT node, time FROM read_parquet(" + file + ", hive_partitioning = false)");
         EXPECT_EQ(order.size(), part.rows);
         EXPECT_TRUE(std::ranges::is_sorted(order));
         const auto facts = place.query("SELECT decode(value) FROM parquet_kv_metadata(" + file +
@@ -156,9 +162,10 @@ TEST(server_archive, what_was_archived_is_not_archived_again) {
     place.take(stream);
     EXPECT_FALSE(place.run_all().empty()) << "what came late is in a part of its own";
     EXPECT_EQ(place.numbers("host"), numbers_of({&stream}, "host"));
-    EXPECT_THAT(core::files_with_suffix(place.archive() / archive_directory("host", "2023-11-15", "c1"), ".parquet")
-                    .value(),
-                SizeIs(2));
+    EXPECT_THAT(
+        core::files_with_suffix(place.archive() / archive_directory("host", "2023-11-15", "c1"), ".parquet")
+            .value(),
+        SizeIs(2));
 }
 
 TEST(server_archive, a_day_is_archived_when_it_is_over_and_settled) {
@@ -181,7 +188,8 @@ TEST(server_archive, a_plan_that_was_begun_is_carried_out_again) {
     place.take(stream);
     const auto parts = place.run_all();
     ASSERT_GT(parts.size(), 4U);
-    const ArchiveState done = decode_archive_state(core::read_file(place.archive() / "state").value()).value();
+    const ArchiveState done =
+        decode_archive_state(core::read_file(place.archive() / "state").value()).value();
     EXPECT_EQ(done.plan, 2U);
     const ArchiveState pending{.plan = 1, .pending = done.archived, .archived = {}};
     std::mt19937_64 random(5);
@@ -287,7 +295,8 @@ TEST(server_archive, damage_is_told_and_costs_a_part) {
 
 TEST(server_archive, times_of_wrong_clocks_make_days_of_their_own_and_no_others) {
     ArchivePlace place;
-    MadeStream now("n1", 1, kMidnight), past("n1", 2, core::time_from_nanoseconds(-5'000'000'000), "recorder"),
+    MadeStream now("n1", 1, kMidnight),
+        past("n1", 2, core::time_from_nanoseconds(-5'000'000'000), "recorder"),
         future("n1", 3, kMidnight + std::chrono::hours(24 * 365 * 100), "recorder-t1");
     for (MadeStream* stream : {&now, &past, &future}) {
         stream->add_seconds(10);

@@ -74,7 +74,8 @@ Result<> Archiver::write_state(const ArchiveState& state) const {
 }
 
 // Of one day of arrival, the oldest: what came in ten minutes would make small parts.
-std::vector<PackedFile> Archiver::next_files(const Catalog& catalog, const ArchiveState& state, bool all) const {
+std::vector<PackedFile> Archiver::next_files(const Catalog& catalog, const ArchiveState& state,
+                                             bool all) const {
     std::vector<PackedFile> files;
     for (const PackedFile& file : catalog.files) {
         if (file.tier != Tier::kRaw || state.archived.contains(file.name)) continue;
@@ -113,8 +114,8 @@ Result<> Archiver::carry_out(uint64_t plan, const std::vector<PackedFile>& files
                 };
             }};
         BELAY_CHECK(database.register_rows("belay_archive_rows", source));
-        BELAY_CHECK(database.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM belay_archive_rows()",
-                                                 part.table->name)));
+        BELAY_CHECK(database.execute(
+            fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM belay_archive_rows()", part.table->name)));
         const std::string name = archive_part_name(plan);
         BELAY_TRY(file, core::NewFile::begin(directory, name, 0600, name + ".tmp-"));
         BELAY_CHECK(record::write_parquet(database, *part.table, record::RowOrder::kAsTheyCome,

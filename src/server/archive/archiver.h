@@ -27,9 +27,10 @@
 namespace belay::server {
 
 struct ArchiveOptions {
-    std::string unnamed_cluster = "none";               // of streams that name no cluster
-    core::Duration settled = std::chrono::minutes(45);  // how long after its end a day is archived: then it is packed
-    core::ByteSize memory{512'000'000};                 // of DuckDB while it writes
+    std::string unnamed_cluster = "none";  // of streams that name no cluster
+    core::Duration settled =
+        std::chrono::minutes(45);        // how long after its end a day is archived: then it is packed
+    core::ByteSize memory{512'000'000};  // of DuckDB while it writes
 };
 
 struct ArchivedPart {

@@ -9,23 +9,33 @@
 #include "server/api/http_families.h"
 #include "server/api/job_routes.h"
 #include "server/api/service_routes.h"
+#include "server/belayd/daemon_families.h"
 #include "server/belayd/own_certificate.h"
 #include "server/belayd/query.h"
+#include "server/keeper/history_sources.h"
+#include "server/keeper/housekeeping.h"
 #include "server/keeper/job_keeper.h"
+#include "server/live/feed.h"
 #include "server/login/authenticator.h"
+#include "server/login/fetch.h"
+#include "server/login/identity_provider.h"
 #include "server/login/login_routes.h"
 #include "server/login/token_routes.h"
-#include "server/state/node_store.h"
+#include "server/state/job_store.h"
 #include "server/state/schema.h"
 #include "slurm/auth_info.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
 #include <memory>
+#include <mutex>
 #include <poll.h>
+#include <stop_token>
 #include <sys/signalfd.h>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,6 +50,8 @@ namespace {
 constexpr core::Duration kStartWait = std::chrono::minutes(1);
 constexpr core::Duration kGrace = std::chrono::seconds(10);
 constexpr core::Duration kAccountsAge = std::chrono::seconds(10);
+constexpr core::Duration kFeedInterval = std::chrono::seconds(1);
+constexpr core::Duration kHouseInterval = std::chrono::minutes(1);
 constexpr core::Duration kQueryTime = std::chrono::seconds(60);
 
 // Signals that end it, as a descriptor; blocked before any thread is begun, so in all of them.
@@ -131,24 +143,45 @@ Result<AskedSlurm> slurm_of(const DaemonOptions& options) {
     return asked;
 }
 
+std::shared_ptr<IdentityProvider> provider_of(const DaemonOptions& options) {
+    if (!options.oidc) return nullptr;
+    const OidcOptions& oidc = *options.oidc;
+    ProviderOptions provider{.issuer = {.name = oidc.issuer, .audience = oidc.client},
+                             .client_secret = oidc.secret,
+                             .user_claim = oidc.user_claim,
+                             .staff_groups = oidc.staff_groups};
+    return std::make_shared<IdentityProvider>(std::move(provider), fetch_from_web(), core::system_clock());
+}
+
+bool is_stopped_within(const std::stop_token& stop, core::Duration time) {
+    std::mutex mutex;
+    std::condition_variable_any waiting;
+    std::unique_lock lock(mutex);
+    return waiting.wait_for(lock, stop, time, [&] { return stop.stop_requested(); }) || stop.stop_requested();
+}
+
 class Daemon {
   public:
     Daemon(const DaemonOptions& options, database::Database database, std::unique_ptr<Intake> intake,
-           RecordStore records, AskedSlurm slurm)
+           std::unique_ptr<History> history, RecordStore records, AskedSlurm slurm)
         : options_(options),
           database_(std::move(database)),
           intake_(std::move(intake)),
+          history_(std::move(history)),
           records_(std::move(records)),
           accounts_(database_),
           names_(names_of_machine(options)),
+          provider_(provider_of(options)),
           authenticator_(database_, authenticator_options(), core::system_clock()),
-          login_(database_, authenticator_, {}, core::system_clock()),
+          login_(database_, authenticator_, {.url = options.url, .provider = provider_},
+                 core::system_clock()),
           tokens_(database_, authenticator_, {}, core::system_clock()),
           gate_({.database = &database_,
                  .identity = [](const http::Request& request) { return identity_in(request); },
                  .accounts = [this] { return accounts_.get(); }}),
           keeper_({.database = &database_,
                    .intake = intake_.get(),
+                   .sources = sources_in(*history_),
                    .records = &records_,
                    .hub = &hub_,
                    .slurm = slurm.sources},
@@ -160,11 +193,15 @@ class Daemon {
         BELAY_TRY(server, http::Server::start(std::move(http_options), std::move(router)));
         server_ = &server;
         keeper_.start();
+        feeder_ = std::jthread([this](const std::stop_token& stop) { feed(stop); });
+        housekeeper_ = std::jthread([this](const std::stop_token& stop) { keep_house(stop); });
         const bool is_v6 = server.address().find(':') != std::string::npos;
         ready(fmt::format("{}://{}{}{}:{}", options_.uses_tls ? "https" : "http", is_v6 ? "[" : "",
                           server.address(), is_v6 ? "]" : "", server.port()));
         wait_for_signal(signals);
         server.stop(kGrace);
+        feeder_ = {};
+        housekeeper_ = {};
         keeper_.stop();
         server_ = nullptr;
         return {};
@@ -172,7 +209,11 @@ class Daemon {
 
   private:
     AuthenticatorOptions authenticator_options() const {
+        std::vector<std::shared_ptr<IdentityProvider>> providers;
+        if (provider_) providers.push_back(provider_);
         return {.hosts = names_,
+                .staff = options_.staff,
+                .providers = std::move(providers),
                 .decode_munge = decode_by_munge(slurm::munge_socket_of_slurm()),
                 .user_name = name_of_user};
     }
@@ -197,6 +238,38 @@ class Daemon {
         options.most_waiting_jobs = 4096;
         options.authenticate = authenticator_.for_server();
         return options;
+    }
+
+    // By the belayd that follows jobs alone: only it knows that what is packed was followed.
+    void keep_house(const std::stop_token& stop) {
+        Housekeeping house({.database = &database_, .history = history_.get()}, {});
+        while (!is_stopped_within(stop, kHouseInterval)) {
+            if (!keeper_.counts().has_caught_up) continue;
+            const auto round = house.round();
+            if (!round) core::log_warning("pack blocks: {}", round.error().headline());
+            for (const std::string& removed : round ? round->removed : std::vector<std::string>())
+                core::log_info("removed {}", removed);
+        }
+    }
+
+    // Of running jobs that somebody reads.
+    std::vector<LiveJob> live_jobs() {
+        std::vector<LiveJob> jobs;
+        for (const std::string& key : hub_.jobs_with_readers()) {
+            const auto job = find_job(database_, key, gate_.deadline());
+            if (!job || !*job || (*job)->phase == RecordPhase::kErased) continue;
+            jobs.push_back({.key = key,
+                            .cluster = (*job)->cluster,
+                            .nodes = (*job)->nodes,
+                            .from = (*job)->start.value_or((*job)->first_seen)});
+        }
+        return jobs;
+    }
+    void feed(const std::stop_token& stop) {
+        LiveFeed feed(*intake_, hub_, core::system_clock());
+        while (!is_stopped_within(stop, kFeedInterval))
+            if (const auto done = feed.round(live_jobs()); !done)
+                core::log_warning("feed events: {}", done.error().headline());
     }
 
     BlockReceiver block_receiver() {
@@ -258,29 +331,10 @@ class Daemon {
         const http::Server* server = server_;
         std::vector<metrics::Family> families =
             http_families(server != nullptr ? server->metrics() : http::Metrics());
-        const KeeperCounts counts = keeper_.counts();
-        const auto add = [&](std::string name, metrics::MetricType type, std::string help, double value) {
-            families.push_back({.name = std::move(name),
-                                .type = type,
-                                .help = std::move(help),
-                                .samples = {{.labels = {}, .value = value}}});
-        };
-        using enum metrics::MetricType;
-        add("belay_server_is_keeper", kGauge, "1 where this belayd follows the jobs of the site",
-            counts.is_keeper ? 1 : 0);
-        add("belay_server_followed_jobs", kGauge, "jobs that are followed", static_cast<double>(counts.jobs));
-        add("belay_server_waiting_records", kGauge, "records that wait to be made",
-            static_cast<double>(counts.waiting_records));
-        add("belay_server_records_total", kCounter, "records that were made",
-            static_cast<double>(counts.records_made));
-        add("belay_server_failed_records_total", kCounter, "records that could not be made",
-            static_cast<double>(counts.records_failed));
-        add("belay_server_slurm_failures_total", kCounter, "times that Slurm did not answer",
-            static_cast<double>(counts.slurm_failures));
-        add("belay_server_event_readers", kGauge, "readers of events of running jobs",
-            static_cast<double>(hub_.readers()));
-        add("belay_server_block_places", kGauge, "pieces of uploads that can be read",
-            static_cast<double>(intake_->places()));
+        for (metrics::Family& family : daemon_families({.keeper = keeper_.counts(),
+                                                        .event_readers = hub_.readers(),
+                                                        .block_places = intake_->places()}))
+            families.push_back(std::move(family));
         return families;
     }
     std::vector<http::Route> routes() {
@@ -304,15 +358,18 @@ class Daemon {
     const DaemonOptions& options_;
     database::Database database_;
     std::unique_ptr<Intake> intake_;
+    std::unique_ptr<History> history_;
     RecordStore records_;
     LiveHub hub_;
     KnownAccounts accounts_;
     std::vector<std::string> names_;
+    std::shared_ptr<IdentityProvider> provider_;
     Authenticator authenticator_;
     LoginRoutes login_;
     TokenRoutes tokens_;
     Gate gate_;
     JobKeeper keeper_;
+    std::jthread feeder_, housekeeper_;
     std::atomic<http::Server*> server_ = nullptr;
 };
 
@@ -328,10 +385,11 @@ Result<> run_daemon(const DaemonOptions& options, const std::function<void(const
     BELAY_TRY(signals, block_signals());
     BELAY_TRY(database, open_data_state(options, core::Deadline::after(kStartWait)));
     BELAY_TRY(intake, Intake::open(options.data / "blocks", options.name, {}));
+    BELAY_TRY(history, History::open(options.data / "packed", *intake));
     BELAY_TRY(records, RecordStore::open(options.data / "records", {.belay = belay_program()}));
     BELAY_TRY(slurm, slurm_of(options));
     auto daemon = std::make_unique<Daemon>(options, std::move(database), std::move(intake),
-                                           std::move(records), std::move(slurm));
+                                           std::move(history), std::move(records), std::move(slurm));
     return daemon->run(signals, ready);
 }
 

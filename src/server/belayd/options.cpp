@@ -21,6 +21,7 @@ using core::Result;
 namespace {
 
 constexpr size_t kMostConfigBytes = size_t{1} << 20;
+constexpr size_t kMostSecretBytes = 4096;
 constexpr int64_t kMostThreads = 256;
 
 bool is_numeric_address(const std::string& address) {
@@ -59,6 +60,30 @@ Result<std::optional<http::TlsFiles>> certificate_of(const core::Configuration& 
             .hint("set both, or none of them");
     if (certificate.empty()) return std::optional<http::TlsFiles>();
     return std::optional<http::TlsFiles>(http::TlsFiles{.certificate = certificate, .key = key});
+}
+
+std::set<std::string> texts_of(const core::Configuration& configuration, std::string_view key) {
+    const core::TextList& list = configuration.text_list(key);
+    return {list.begin(), list.end()};
+}
+
+Result<std::optional<OidcOptions>> oidc_of(const core::Configuration& configuration) {
+    OidcOptions oidc{.issuer = configuration.text("server.oidc_issuer"),
+                     .client = configuration.text("server.oidc_client"),
+                     .user_claim = configuration.text("server.oidc_user_claim"),
+                     .staff_groups = texts_of(configuration, "server.oidc_staff_groups")};
+    if (oidc.issuer.empty()) return std::optional<OidcOptions>();
+    for (const char* needed : {"server.oidc_client", "server.url"})
+        if (configuration.text(needed).empty())
+            return bad_input("{} is missing, which server.oidc_issuer needs", needed);
+    if (const std::string& file = configuration.text("server.oidc_secret_file"); !file.empty()) {
+        auto secret = core::read_file(file, kMostSecretBytes);
+        if (!secret)
+            return std::unexpected(
+                std::move(secret.error()).as(core::ErrorKind::kBadInput).context("server.oidc_secret_file"));
+        oidc.secret = core::trim(*secret);
+    }
+    return std::optional<OidcOptions>(std::move(oidc));
 }
 
 Result<size_t> threads_of(const core::Configuration& configuration, std::string_view key) {
@@ -118,6 +143,10 @@ Result<DaemonOptions> read_options(const DaemonWords& words, const core::Environ
     BELAY_TRY(slurm, ask_slurm(configuration.text("server.slurm")));
     options.slurm = slurm;
     options.cluster = configuration.text("server.cluster");
+    options.staff = texts_of(configuration, "server.staff");
+    options.url = configuration.text("server.url");
+    BELAY_TRY(oidc, oidc_of(configuration));
+    options.oidc = std::move(oidc);
     options.slurm_interval = configuration.duration("server.slurm_interval");
     options.record_delay = configuration.duration("server.record_delay");
     BELAY_TRY(threads, threads_of(configuration, "server.threads"));

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,14 @@ bool is_loopback(std::string_view numeric_address);
 
 enum class AskSlurm { kYes, kNo, kAuto };
 
+// A provider of identities by which people log in.
+struct OidcOptions {
+    std::string issuer, client;
+    std::string secret;  // empty: none
+    std::string user_claim;
+    std::set<std::string> staff_groups;
+};
+
 struct DaemonOptions {
     std::filesystem::path data;
     ListenAddress listen;
@@ -49,6 +58,9 @@ struct DaemonOptions {
     std::string name;
     AskSlurm slurm = AskSlurm::kAuto;
     std::string cluster;  // empty: as Slurm says
+    std::set<std::string> staff;
+    std::string url;  // as browsers see it
+    std::optional<OidcOptions> oidc;
     core::Duration slurm_interval{};
     core::Duration record_delay{};
     size_t threads = 0;

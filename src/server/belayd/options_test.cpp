@@ -65,6 +65,25 @@ TEST(daemon_options, tokens_are_not_sent_in_the_clear_to_other_machines) {
                 HasSubstr("in the clear"));
 }
 
+TEST(daemon_options, a_provider_of_identities_needs_more_than_its_name) {
+    const auto directory = core::TemporaryDirectory::create().value();
+    const auto file = directory.path() / "secret";
+    std::ofstream(file) << "hush\n";
+    std::vector<GivenSetting> given = {{"server.oidc_issuer", "x", "https://id.example.org"}};
+    EXPECT_THAT(problem_of(words_of(given)), HasSubstr("server.oidc_client"));
+    given.push_back({"server.oidc_client", "x", "belay"});
+    EXPECT_THAT(problem_of(words_of(given)), HasSubstr("server.url"));
+    given.push_back({"server.url", "x", "https://belay.example.org"});
+    given.push_back({"server.oidc_secret_file", "x", file.string()});
+    const auto options = read_options(words_of(given), quiet_environment());
+    ASSERT_TRUE(options) << options.error().render();
+    ASSERT_TRUE(options->oidc);
+    EXPECT_EQ(options->oidc->secret, "hush");
+    EXPECT_EQ(options->oidc->user_claim, "preferred_username");
+    given.back().text = (directory.path() / "missing").string();
+    EXPECT_THAT(problem_of(words_of(given)), HasSubstr("server.oidc_secret_file"));
+}
+
 TEST(daemon_options, what_is_wrong_is_named) {
     EXPECT_THAT(problem_of(words_of({{"server.name", "--name", "a/b"}})), HasSubstr("server.name"));
     EXPECT_THAT(problem_of(words_of({{"server.slurm", "--slurm", "maybe"}})), HasSubstr("server.slurm"));

@@ -124,13 +124,25 @@ class PlaceReader {
 
 }  // namespace
 
+Result<std::shared_ptr<const core::Descriptor>> LogPool::open(const core::Directory& directory,
+                                                              const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = files_.find(name); found != files_.end())
+        if (auto file = found->second.lock()) return file;
+    std::erase_if(files_, [](const auto& file) { return file.second.expired(); });
+    BELAY_TRY(opened, directory.open_file(name, O_RDONLY));
+    auto file = std::make_shared<const core::Descriptor>(std::move(opened));
+    files_[name] = file;
+    return file;
+}
+
 Result<bool> OpenLogs::open(const std::vector<BlockPlace>& places) {
     bool all_there = true;
     const std::string* last = nullptr;
     for (const BlockPlace& place : places) {
         if (last == place.file.get() || files_.contains(*place.file)) continue;
         last = place.file.get();
-        auto file = directory_->open_file(*place.file, O_RDONLY);
+        auto file = pool_->open(*directory_, *place.file);
         if (file)
             files_.emplace(*place.file, std::move(*file));
         else if (file.error().cause() == core::Cause::kNotFound)
@@ -143,7 +155,7 @@ Result<bool> OpenLogs::open(const std::vector<BlockPlace>& places) {
 
 int OpenLogs::descriptor(const std::string& file) const {
     const auto found = files_.find(file);
-    return found == files_.end() ? -1 : found->second.get();
+    return found == files_.end() ? -1 : found->second->get();
 }
 
 Result<> read_places(const core::Directory& directory, const std::vector<BlockPlace>& places,

@@ -8,16 +8,30 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace belay::server {
 
-// Files of a block log that are held open: what is removed meanwhile can be read all the same. The directory outlives this.
+// Each file of a block log that somebody holds open, once: a cut of a large job asks for thousands of nodes. Thread-safe.
+class LogPool {
+  public:
+    // Errors: kSystem; kNotFound for a file that is gone.
+    core::Result<std::shared_ptr<const core::Descriptor>> open(const core::Directory& directory,
+                                                               const std::string& name);
+
+  private:
+    std::mutex mutex_;
+    std::map<std::string, std::weak_ptr<const core::Descriptor>> files_;
+};
+
+// Files of a block log that are held open: what is removed meanwhile can be read all the same. Directory and pool outlive this.
 class OpenLogs {
   public:
-    explicit OpenLogs(const core::Directory& directory) : directory_(&directory) {}
+    OpenLogs(const core::Directory& directory, LogPool& pool) : directory_(&directory), pool_(&pool) {}
     // Opens the files of the places that are not open yet. False where one of them is gone. Errors: kSystem.
     core::Result<bool> open(const std::vector<BlockPlace>& places);
     // -1 for a file that is not open.
@@ -25,7 +39,8 @@ class OpenLogs {
 
   private:
     const core::Directory* directory_;
-    std::map<std::string, core::Descriptor> files_;
+    LogPool* pool_;
+    std::map<std::string, std::shared_ptr<const core::Descriptor>> files_;
 };
 
 // What of a run of numbers is wanted, in order.

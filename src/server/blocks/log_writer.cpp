@@ -98,6 +98,7 @@ Result<> LogWriter::begin_file(const std::function<std::string()>& streams) {
     if (file_) BELAY_CHECK(sync(written_));
     // A clock that stands still, or went back, must not make one name of two files.
     core::Time began = clock_->now();
+    if (began <= last_began_) began = last_began_ + core::Duration(1);
     std::string name = log_file_name(began, writer_);
     auto file = directory_.open_file(name, O_WRONLY | O_CREAT | O_EXCL, 0600);
     while (!file && file.error().errno_value() == EEXIST) {
@@ -109,6 +110,7 @@ Result<> LogWriter::begin_file(const std::function<std::string()>& streams) {
     const auto head = encode_log_header();
     file_ = std::make_shared<core::Descriptor>(std::move(*file));
     name_ = std::move(name);
+    last_began_ = began;
     size_ = 0;
     heads_.clear();
     opened_ = clock_->monotonic();

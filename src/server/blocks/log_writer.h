@@ -88,7 +88,9 @@ class LogWriter {
     std::shared_ptr<core::Descriptor> file_;  // shared with a sync() that began before the next file did
     std::string name_;
     uint64_t size_ = 0;
-    core::Duration opened_{};                                      // monotonic
+    core::Duration opened_{};  // monotonic
+    core::Time last_began_ =
+        core::Time::min();  // of the last file: one that is packed and gone keeps its name to itself
     std::map<std::pair<stream::StreamId, uint64_t>, Head> heads_;  // that the file has
 
     // What sync() shares: tickets count bytes of all files.

@@ -48,7 +48,10 @@ Job job_of(const FollowedJob& followed) {
 }
 
 JobKeeper::JobKeeper(KeeperParts parts, KeeperOptions options)
-    : parts_(std::move(parts)), options_(std::move(options)), store_(*parts_.database) {
+    : parts_(std::move(parts)),
+      options_(std::move(options)),
+      store_(*parts_.database),
+      sources_(parts_.sources ? parts_.sources : sources_in(*parts_.intake)) {
     if (parts_.slurm) slurm_.emplace(*parts_.slurm);
 }
 
@@ -116,6 +119,7 @@ Result<> JobKeeper::take_over() {
     {
         const std::lock_guard lock(mutex_);
         counts_.is_keeper = true;
+        counts_.has_caught_up = false;
         seen_.clear();
     }
     BELAY_TRY(kept, store_.load(deadline()));
@@ -210,7 +214,7 @@ Result<> JobKeeper::round() {
     BELAY_TRY(is_keeper, hold_lease());
     if (!is_keeper) {
         const std::lock_guard lock(mutex_);
-        counts_.is_keeper = false;
+        counts_.is_keeper = counts_.has_caught_up = false;
         seen_.clear();
         waiting_.clear();
         return {};
@@ -228,10 +232,13 @@ Result<> JobKeeper::round() {
     for (const JobAction& action : follower_->step())
         if (auto done = act(action); !done) {
             follower_.reset();
+            const std::lock_guard lock(mutex_);
+            counts_.has_caught_up = false;
             return std::unexpected(std::move(done.error()).context("follow " + action.job.key));
         }
     BELAY_CHECK(save(false));
     const std::lock_guard lock(mutex_);
+    counts_.has_caught_up = true;
     counts_.jobs = follower_->jobs();
     counts_.waiting_records = waiting_.size();
     return {};
@@ -245,9 +252,9 @@ Result<> JobKeeper::make_record(const Making& making) {
     BELAY_TRY(is_begun, set_phase(*parts_.database, key, RecordPhase::kCutting, "", now, deadline()));
     if (!is_begun) return {};
     const JobToCut cut = to_cut(making.job);
-    const auto built = making.kind == JobAction::Kind::kRecut
-                           ? parts_.records->rebuild(*parts_.intake, key, cut)
-                           : parts_.records->build(*parts_.intake, key, cut);
+    BELAY_CHECK(parts_.intake->look());
+    const auto built = making.kind == JobAction::Kind::kRecut ? parts_.records->rebuild(sources_, key, cut)
+                                                              : parts_.records->build(sources_, key, cut);
     const RecordPhase phase = built ? RecordPhase::kSealed : RecordPhase::kFailed;
     BELAY_TRY(is_there, set_phase(*parts_.database, key, phase, built ? "" : built.error().message(),
                                   parts_.clock->now(), deadline()));

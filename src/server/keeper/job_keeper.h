@@ -16,6 +16,7 @@
 #include "server/blocks/intake.h"
 #include "server/keeper/follower_store.h"
 #include "server/live/hub.h"
+#include "server/records/cut_blocks.h"
 #include "server/records/job_follower.h"
 #include "server/records/record_store.h"
 #include "server/state/job.h"
@@ -36,6 +37,7 @@ namespace belay::server {
 struct KeeperParts {
     database::Database* database = nullptr;
     Intake* intake = nullptr;
+    StreamSources sources = {};  // for cuts; empty: what the intake has
     const RecordStore* records = nullptr;
     LiveHub* hub = nullptr;
     std::optional<SlurmSources> slurm = {};  // nothing: Slurm is not asked
@@ -56,8 +58,9 @@ struct KeeperOptions {
 
 // What it has done so far.
 struct KeeperCounts {
-    bool is_keeper = false;  // whether this belayd is the one that follows
-    uint64_t jobs = 0;       // followed now
+    bool is_keeper = false;      // whether this belayd is the one that follows
+    bool has_caught_up = false;  // and knows what came before it began to
+    uint64_t jobs = 0;           // followed now
     uint64_t records_made = 0, records_failed = 0;
     uint64_t waiting_records = 0;
     uint64_t slurm_failures = 0;
@@ -111,6 +114,7 @@ class JobKeeper {
     KeeperOptions options_;
     std::optional<SlurmWatch> slurm_;
     FollowerStore store_;
+    StreamSources sources_;
     // Of the thread of rounds.
     std::optional<database::Lease> lease_;
     std::optional<JobFollower> follower_;

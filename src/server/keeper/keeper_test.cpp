@@ -23,19 +23,6 @@ using ::testing::HasSubstr;
 using testing::kBegan;
 using testing::session_of;
 
-// Stands still until a test moves it.
-class StillClock final : public core::Clock {
-  public:
-    core::Time now() const override { return time_; }
-    core::Duration monotonic() const override { return time_.time_since_epoch(); }
-    void sleep_until(core::Duration) override {}
-    void pass(core::Duration time) { time_ += time; }
-    void set(core::Time time) { time_ = time; }
-
-  private:
-    core::Time time_ = kBegan;
-};
-
 constexpr auto s = [](int64_t seconds) { return std::chrono::seconds(seconds); };
 
 // The first, second … upload of an agent, each a file of its own: a job on its node from 10 s on, ended at 60 s where `has_ended`, and a sample of the node at `at`.
@@ -91,7 +78,7 @@ class JobKeeping : public database::OnEngine {
         return find_jobs_by_number(*database_, "", number, soon()).value();
     }
 
-    StillClock clock_;
+    core::ManualClock clock_{kBegan};
     core::TemporaryDirectory directory_ = core::TemporaryDirectory::create().value();
     std::unique_ptr<database::Database> database_;
     std::unique_ptr<Intake> intake_;
@@ -102,7 +89,7 @@ class JobKeeping : public database::OnEngine {
 TEST_P(JobKeeping, a_job_is_known_when_its_first_rows_come_and_has_a_record_when_it_is_over) {
     auto keeper = this->keeper();
     turn(*keeper);
-    clock_.pass(s(20));
+    clock_.advance(s(20));
     keeper->saw(uploaded(upload_of("n1", 1, 7, 20, false)));
     turn(*keeper);
     ASSERT_EQ(jobs(7).size(), 1u);
@@ -110,10 +97,10 @@ TEST_P(JobKeeping, a_job_is_known_when_its_first_rows_come_and_has_a_record_when
     EXPECT_FALSE(running.is_over);
     EXPECT_EQ(running.phase, RecordPhase::kNone);
     EXPECT_THAT(running.nodes, ElementsAre("n1"));
-    clock_.set(kBegan + s(70));
+    clock_.advance(kBegan + s(70) - clock_.now());
     keeper->saw(uploaded(upload_of("n1", 2, 7, 70, true)));
     turn(*keeper);
-    clock_.pass(s(600));
+    clock_.advance(s(600));
     turn(*keeper);
     EXPECT_TRUE(keeper->make_one());
     turn(*keeper);
@@ -132,21 +119,21 @@ TEST_P(JobKeeping, a_job_is_known_when_its_first_rows_come_and_has_a_record_when
 TEST_P(JobKeeping, one_that_takes_over_knows_what_came_meanwhile) {
     auto first = keeper("first");
     turn(*first);
-    clock_.pass(s(20));
+    clock_.advance(s(20));
     first->saw(uploaded(upload_of("n1", 1, 7, 20, false)));
     turn(*first);
     const std::string key = jobs(7).front().key;
     // Acknowledged, and the first one ends before it has seen it, without a word.
-    clock_.set(kBegan + s(70));
+    clock_.advance(kBegan + s(70) - clock_.now());
     uploaded(upload_of("n1", 2, 7, 70, true));
     auto second = keeper("second");
     turn(*second);
     EXPECT_FALSE(second->counts().is_keeper);
-    clock_.pass(s(60));  // the lease runs out by the database's clock: it is given back here
+    clock_.advance(s(60));  // the lease runs out by the database's clock: it is given back here
     first.reset();
     turn(*second);
     EXPECT_TRUE(second->counts().is_keeper);
-    clock_.pass(s(600));
+    clock_.advance(s(600));
     turn(*second);
     ASSERT_EQ(jobs(7).size(), 1u);
     EXPECT_EQ(jobs(7).front().key, key);
@@ -158,12 +145,12 @@ TEST_P(JobKeeping, one_that_takes_over_knows_what_came_meanwhile) {
 TEST_P(JobKeeping, what_was_erased_is_not_made_again) {
     auto keeper = this->keeper();
     turn(*keeper);
-    clock_.set(kBegan + s(70));
+    clock_.advance(kBegan + s(70) - clock_.now());
     keeper->saw(uploaded(upload_of("n1", 1, 7, 70, true)));
     turn(*keeper);
     const std::string key = jobs(7).front().key;
     ASSERT_TRUE(set_phase(*database_, key, RecordPhase::kErased, "", clock_.now(), soon()).value());
-    clock_.pass(s(600));
+    clock_.advance(s(600));
     turn(*keeper);
     EXPECT_TRUE(keeper->make_one());
     EXPECT_FALSE(records_->has(key).value());
@@ -172,14 +159,14 @@ TEST_P(JobKeeping, what_was_erased_is_not_made_again) {
 TEST_P(JobKeeping, the_end_of_a_job_ends_its_readers) {
     auto keeper = this->keeper();
     turn(*keeper);
-    clock_.set(kBegan + s(20));
+    clock_.advance(kBegan + s(20) - clock_.now());
     keeper->saw(uploaded(upload_of("n1", 1, 7, 20, false)));
     turn(*keeper);
     const auto reader = hub_.join(jobs(7).front().key, "").value();
-    clock_.set(kBegan + s(70));
+    clock_.advance(kBegan + s(70) - clock_.now());
     keeper->saw(uploaded(upload_of("n1", 2, 7, 70, true)));
     turn(*keeper);
-    clock_.pass(s(600));
+    clock_.advance(s(600));
     turn(*keeper);
     const auto taken = reader->take();
     EXPECT_TRUE(taken.ended);

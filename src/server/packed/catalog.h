@@ -44,7 +44,7 @@ struct PackedBlocks {
 
 struct Catalog {
     uint64_t sequence = 0;
-    std::vector<PackedFile> files;      // by tier and time of arrival
+    std::vector<PackedFile> files;  // by tier and time of arrival
     // Files of the block log that are packed and may still lie there, and their sizes.
     std::map<std::string, uint64_t> packed_logs;
     // Which blocks were ever packed, also those that retention took since: they would be duplicates.

@@ -3,6 +3,7 @@
 #include "server/packed/packed_reader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 

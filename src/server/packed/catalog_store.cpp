@@ -36,7 +36,7 @@ Result<uint64_t> CatalogStore::newest() const {
 }
 
 Result<ReadCatalog> CatalogStore::read(const core::Directory& logs) const {
-    // A catalog may be taken away by whoever has written newer ones: then those are there.
+    // Another belayd that has written newer ones may take a catalog away: then those are there.
     constexpr int kTries = 100;
     for (int i = 0; i < kTries; ++i) {
         BELAY_TRY(names, directory_.list());

@@ -11,6 +11,7 @@
 #include "core/directory.h"
 #include "core/error.h"
 #include "core/time.h"
+#include "server/blocks/block_reader.h"
 #include "server/blocks/intake.h"
 #include "server/packed/catalog_store.h"
 #include "server/packed/packed_files.h"
@@ -29,7 +30,7 @@
 
 namespace belay::server {
 
-// Held as long as it lives by whoever changes what is packed; nothing where another belayd has it. With more than one belayd on
+// Held, as long as it lives, by the one that changes what is packed; nothing where another belayd has it. With more than one belayd on
 // file systems without locks, the state that they share can give one. It only saves work: two that pack at once do no harm.
 using Lease = std::shared_ptr<void>;
 using TakeLease = std::function<core::Result<Lease>()>;
@@ -115,7 +116,9 @@ class History {
                                         const RowVisitor& visit);
 
     // Errors: as of PackedReader::open.
-    core::Result<std::shared_ptr<const PackedReader>> open_packed(const PackedFile& file) { return files_.open(file); }
+    core::Result<std::shared_ptr<const PackedReader>> open_packed(const PackedFile& file) {
+        return files_.open(file);
+    }
 
     // That have rows, or spans that begin, within the range; sorted.
     core::Result<std::vector<std::string>> nodes(const TimeRange& range = {});
@@ -142,7 +145,8 @@ class History {
     HistoryOptions options_;
     core::Clock* clock_;
     PackedFiles files_;
-    std::mutex changing_;  // held by whoever changes what is packed
+    LogPool open_logs_;
+    std::mutex changing_;  // held while what is packed is changed
     mutable std::mutex mutex_;
     std::shared_ptr<const Catalog> catalog_;
     std::vector<LostPart> lost_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace belay::server {
 
@@ -162,6 +163,50 @@ Result<std::map<stream::StreamId, StreamParts>> HistoryReading::parts_in(const P
     BELAY_TRY(reader, history_.files_.open(file));
     BELAY_CHECK(add_parts(reader, node, range, streams));
     return streams;
+}
+
+Result<std::optional<HistoryReading::FileBlocks>> HistoryReading::blocks_in(const PackedFile& file,
+                                                                            const stream::StreamId& stream) {
+    auto reader = history_.files_.open(file);
+    const bool is_gone = !reader && (reader.error().kind() == core::ErrorKind::kBadInput ||
+                                     reader.error().cause() == core::Cause::kNotFound);
+    if (is_gone) return std::optional<FileBlocks>();
+    if (!reader) return std::unexpected(std::move(reader.error()));
+    const PackedIndex& index = (*reader)->index();
+    for (const size_t number : index.streams_of(stream.node)) {
+        auto found = index.stream(number);
+        if (!found || found->id() != stream || found->blocks.is_empty()) continue;
+        FileBlocks blocks{.blocks = std::move(found->blocks)};
+        const auto parts = index.parts(number);
+        if (parts)
+            for (const PackedPart& part : *parts) {
+                if (!part.has_rows()) continue;
+                blocks.first = std::min(blocks.first, part.first_time);
+                blocks.last = std::max(blocks.last, part.last_time);
+            }
+        return std::optional(std::move(blocks));
+    }
+    return std::optional<FileBlocks>();
+}
+
+Result<std::set<std::string>> HistoryReading::nodes_in(const PackedFile& file, const TimeRange& range) {
+    std::set<std::string> nodes;
+    auto reader = history_.files_.open(file);
+    const bool is_readable = reader || (reader.error().kind() == core::ErrorKind::kSystem &&
+                                        reader.error().cause() != core::Cause::kNotFound);
+    if (!is_readable) return nodes;
+    if (!reader) return std::unexpected(std::move(reader.error()));
+    const PackedIndex& index = (*reader)->index();
+    for (size_t number = 0; number < index.streams(); ++number) {
+        const std::string node(index.node_of(number));
+        if (nodes.contains(node)) continue;
+        const auto parts = index.parts(number);
+        if (parts && std::ranges::any_of(*parts, [&](const PackedPart& part) {
+                return overlaps(part.first_time, part.last_time, range);
+            }))
+            nodes.insert(node);
+    }
+    return nodes;
 }
 
 Result<const stream::Batch*> HistoryReading::rows_of(const OpenPart& part, const schema::Table& table,

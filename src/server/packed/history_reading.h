@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,7 +42,8 @@ struct LiveRows {
 
 class HistoryReading {
   public:
-    explicit HistoryReading(History& history) : history_(history), logs_(history.intake_->directory()) {}
+    explicit HistoryReading(History& history)
+        : history_(history), logs_(history.intake_->directory(), history.open_logs_) {}
 
     // `live`: of which the log's blocks are wanted. Errors: kSystem.
     core::Result<NodeSnapshot> snapshot(const std::string& node, const TimeRange& live);
@@ -56,6 +58,14 @@ class HistoryReading {
     core::Result<std::map<stream::StreamId, StreamParts>> parts_in(const PackedFile& file,
                                                                    const std::string& node,
                                                                    const TimeRange& range);
+    // Which blocks of a stream a file has, and the time of their rows; nothing for none. Errors: kSystem.
+    struct FileBlocks {
+        BlockRuns blocks;
+        core::Time first = core::Time::max(), last = core::Time::min();
+    };
+    core::Result<std::optional<FileBlocks>> blocks_in(const PackedFile& file, const stream::StreamId& stream);
+    // That have rows of these times in it. Nothing is told of what is gone or damaged.
+    core::Result<std::set<std::string>> nodes_in(const PackedFile& file, const TimeRange& range);
     // The rows of a part that are of this table; nullptr where it has none, or is damaged. It holds until the next call.
     core::Result<const stream::Batch*> rows_of(const OpenPart& part, const schema::Table& table,
                                                const WantedColumns& wanted);

@@ -131,7 +131,8 @@ Result<std::vector<int64_t>> take_numbers(std::string_view& in, size_t count) {
     std::vector<int64_t> numbers(count);
     uint64_t last = 0;
     for (size_t i = 0; i < count; ++i) {
-        const uint64_t value = order == kSignedSteps ? static_cast<uint64_t>(of_zigzag(values[i])) : values[i];
+        const uint64_t value =
+            order == kSignedSteps ? static_cast<uint64_t>(of_zigzag(values[i])) : values[i];
         last = order == kThemselves ? value : last + value;
         numbers[i] = static_cast<int64_t>(first + factor * last);
     }

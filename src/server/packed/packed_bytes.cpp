@@ -65,9 +65,9 @@ void put_packed_bytes(std::string& out, std::string_view bytes, int level) {
     thread_local std::string frame;  // kept for its memory
     frame.resize(ZSTD_compressBound(bytes.size()));
     ZSTD_CCtx* const context = compressor(level);
-    const size_t size = context == nullptr ? bytes.size()
-                                           : ZSTD_compress2(context, frame.data(), frame.size(), bytes.data(),
-                                                            bytes.size());
+    const size_t size = context == nullptr
+                            ? bytes.size()
+                            : ZSTD_compress2(context, frame.data(), frame.size(), bytes.data(), bytes.size());
     constexpr size_t kSizeBytes = 3;
     if (ZSTD_isError(size) == 0 && size + kSizeBytes < bytes.size()) {
         out.push_back(static_cast<char>(kFrame));
@@ -103,8 +103,7 @@ Result<std::string> take_packed_bytes(std::string_view& in, size_t most) {
     std::string bytes(static_cast<size_t>(unpacked), '\0');
     ZSTD_DCtx* const context = decompressor();
     if (context == nullptr) return core::system_error("out of memory").because_of_errno(ENOMEM);
-    const size_t got =
-        ZSTD_decompressDCtx(context, bytes.data(), bytes.size(), stored.data(), stored.size());
+    const size_t got = ZSTD_decompressDCtx(context, bytes.data(), bytes.size(), stored.data(), stored.size());
     if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation)
         return core::system_error("out of memory").because_of_errno(ENOMEM);
     if (ZSTD_isError(got) != 0 || got != bytes.size()) return bad_input("damaged compression");

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <iterator>
 #include <random>
 #include <set>
 
@@ -226,7 +227,7 @@ TEST(server_packed, a_damaged_file_of_any_shape_is_read_safely) {
 TEST(server_packed, a_file_of_a_newer_version_is_left_alone) {
     MadeFile made = file_of(1, 3);
     made.bytes[kPackedMagic.size()] = 9;
-    made.bytes.resize(made.bytes.size() - 1);  // so that its index is no help
+    made.bytes.resize(made.bytes.size() - 1);  // so that its index cannot be used
     const auto reader = PackedReader::of_bytes(made.bytes, "file", Tier::kRaw);
     ASSERT_FALSE(reader);
     EXPECT_EQ(reader.error().kind(), core::ErrorKind::kBadInput);

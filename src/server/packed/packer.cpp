@@ -59,7 +59,7 @@ class LogPacker {
   public:
     LogPacker(const core::Directory& logs, const core::Directory& packed, const Catalog& catalog,
               const PackedLimits& limits)
-        : logs_(logs), packed_(packed), catalog_(catalog), limits_(limits), open_(logs) {}
+        : logs_(logs), packed_(packed), catalog_(catalog), limits_(limits), open_(logs, pool_) {}
 
     Result<PackedLogs> pack(const std::vector<LogFile>& files) {
         for (const LogFile& file : files) {
@@ -175,6 +175,7 @@ class LogPacker {
     const core::Directory& packed_;
     const Catalog& catalog_;
     PackedLimits limits_;
+    LogPool pool_;
     OpenLogs open_;
     LogContents contents_;
     std::vector<NewPackedFile> files_;  // by tier

@@ -135,7 +135,8 @@ TEST(server_packed, a_writer_of_another_version_is_read_by_the_names_of_columns)
     stream::WrittenTable written = written_of(schema::kFilesystem);
     written.columns[column(schema::kFilesystem, "free_bytes")].index.reset();
     stream::Batch back(schema::kFilesystem);
-    ASSERT_TRUE(decode_packed_rows(encode_packed_rows(batch, kLevel), 5, written, WantedColumns::all(), back));
+    ASSERT_TRUE(
+        decode_packed_rows(encode_packed_rows(batch, kLevel), 5, written, WantedColumns::all(), back));
     EXPECT_EQ(back.values(column(schema::kFilesystem, "free_bytes")).present, std::vector<uint8_t>(5, 0));
     EXPECT_EQ(back.values(column(schema::kFilesystem, "size_bytes")).integers[4], 4);
 }

@@ -5,6 +5,7 @@
 #include "server/records/testing.h"
 
 #include <fstream>
+#include <iterator>
 #include <sys/stat.h>
 #include <unistd.h>
 

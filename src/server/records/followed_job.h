@@ -92,8 +92,8 @@ struct FollowedJob {
     bool is_changed = false;  // since that was told
     bool is_stale = false;    // something of it came after its record was asked for
     // By belayd's clock.
-    core::Time heard;                           // of it from an agent, the last time
-    core::Time slurm_heard;                     // likewise from Slurm
+    core::Time heard;                           // news of it from an agent, the last time
+    core::Time slurm_heard;                     // of it from Slurm, news or not
     std::optional<core::Time> over_since = {};  // it was found to be over
     std::optional<core::Time> first_cut = {};   // the first record was there
     std::optional<core::Time> asked = {};       // the last record was asked for

@@ -85,8 +85,14 @@ class Story {
                 behind = below(4) == 0 ? below(400) : 1;
                 until = second + below(2000);
             }
-            const int delay = below(60) == 0 ? behind + below(900) : behind;
-            for (auto at = told.lower_bound(second - 9); at != told.end() && at->first <= second; ++at)
+            const auto first = told.lower_bound(second - 9), last = told.upper_bound(second);
+            // Without the step that is there all the time, others could be taken for several jobs.
+            const bool begins = std::any_of(first, last, [](const auto& rows) {
+                return std::ranges::any_of(
+                    rows.second, [](const auto& row) { return row.second.step_id == "0" && !row.second.t1; });
+            });
+            const int delay = !begins && below(60) == 0 ? behind + below(900) : behind;
+            for (auto at = first; at != last; ++at)
                 for (const auto& share : at->second)
                     happenings.push_back({.at = second + delay, .share = share, .slurm = {}, .rows = {}});
             const NodeRows rows{.cluster = "alps",
@@ -126,7 +132,8 @@ class Story {
         const RealJob& job = jobs[number];
         const SlurmSaid said = running(job.begin - 5, job.begin, job.nodes, job.id, job.restart);
         const int first = job.begin + below(200), over = job.end + below(300);
-        if (first < over) happenings.push_back({.at = first, .share = {}, .slurm = std::pair(number, said), .rows = {}});
+        if (first < over)
+            happenings.push_back({.at = first, .share = {}, .slurm = std::pair(number, said), .rows = {}});
         happenings.push_back(
             {.at = over, .share = {}, .slurm = std::pair(number, ended(said, job.end)), .rows = {}});
     }
@@ -150,7 +157,8 @@ class ModelJob {
         std::map<std::pair<std::string, std::string>, SeenShare> latest;
         for (const SeenShare& share : shares) {
             auto [entry, is_new] = latest.try_emplace({share.node, share.step_id}, share);
-            if (!is_new && (share.told > entry->second.told || (share.told == entry->second.told && share.t1)))
+            if (!is_new &&
+                (share.told > entry->second.told || (share.told == entry->second.told && share.t1)))
                 entry->second = share;
         }
         return latest;
@@ -180,13 +188,15 @@ class ModelJob {
     std::string picture() const {
         std::string text = slurm ? fmt::format("{} {}", slurm->state, slurm->is_over) : "";
         for (const auto& [name, share] : steps())
-            text += fmt::format(" {}/{}:{}-{}@{}", name.first, name.second, core::to_nanoseconds(share.t0),
-                                share.t1 ? core::to_nanoseconds(*share.t1) : 0, core::to_nanoseconds(share.told));
+            text +=
+                fmt::format(" {}/{}:{}-{}@{}", name.first, name.second, core::to_nanoseconds(share.t0),
+                            share.t1 ? core::to_nanoseconds(*share.t1) : 0, core::to_nanoseconds(share.told));
         return text + fmt::format(" {} {}", core::to_nanoseconds(begin()), core::to_nanoseconds(end()));
     }
     bool is_over(Time now, const FollowOptions& options) const {
         if (slurm) return slurm->is_over;
-        return !shares.empty() && !has_open_step() && now >= std::max(end(), *heard) + options.quiet;
+        return !shares.empty() && !has_open_step() &&
+               now >= (over_since ? end() : std::max(end(), *heard)) + options.quiet;
     }
 };
 
@@ -198,9 +208,10 @@ class Model {
         if (happening.share) {
             ModelJob& job = jobs_[happening.share->first];
             const std::string before = job.picture();
-            name(job, happening.share->second.t0, happening.share->second.job_id, happening.share->second.restart);
+            name(job, happening.share->second.t0, happening.share->second.job_id,
+                 happening.share->second.restart);
             job.shares.push_back(happening.share->second);
-            job.heard = now;
+            if (job.picture() != before) job.heard = now;
             if (job.asked && job.picture() != before) job.is_stale = true;
         }
         if (happening.slurm) {
@@ -286,21 +297,23 @@ class Model {
 // Plays a story to both.
 class Play {
   public:
-    explicit Play(uint64_t seed) : story_(seed), random_(seed + 1'000'000), model_(options_of_play(), story_.jobs.size()) {
+    explicit Play(uint64_t seed)
+        : story_(seed), random_(seed + 1'000'000), model_(options_of_play(), story_.jobs.size()) {
         follower_.emplace(options_of_play(), clock_);
     }
 
     void run() {
         size_t next = 0;
-        for (int second = 0; second <= Story::kEnd; ++second) {
+        constexpr int kStep = 5;
+        for (int second = 0; second <= Story::kEnd; second += kStep) {
             for (; next < story_.happenings.size() && story_.happenings[next].at <= second; ++next)
                 take(story_.happenings[next]);
             const std::vector<std::string> expected = model_.step(clock_.now());
             ASSERT_EQ(acts(), expected) << "at " << second;
             if (!expected.empty()) answer();
             cuts += expected.size();
-            if (random_() % 500 == 0) start_again();
-            clock_.advance(seconds(1));
+            if (random_() % 100 == 0) start_again();
+            clock_.advance(seconds(kStep));
         }
         check_end();
     }
@@ -334,9 +347,11 @@ class Play {
     void answer() {
         const bool is_done = random_() % 5 != 0;
         model_.answer(is_done, clock_.now());
-        for (const FollowedJob& job : follower_->state().jobs)
-            if (job.stage == JobStage::kCutting)
-                EXPECT_TRUE(is_done ? follower_->cut_done(job.key) : follower_->cut_failed(job.key));
+        const FollowerState state = follower_->state();
+        for (const FollowedJob& job : state.jobs) {
+            if (job.stage != JobStage::kCutting) continue;
+            EXPECT_TRUE(is_done ? follower_->cut_done(job.key) : follower_->cut_failed(job.key));
+        }
     }
     void start_again() {
         FollowerState state = follower_->state();
@@ -371,13 +386,13 @@ class Play {
 
 TEST(server_records, jobs_are_followed_as_a_second_model_does) {
     size_t cuts = 0;
-    for (uint64_t seed = 0; seed < 40 && !HasFatalFailure(); ++seed) {
+    for (uint64_t seed = 0; seed < 24 && !HasFatalFailure(); ++seed) {
         SCOPED_TRACE(seed);
         Play play(seed);
         play.run();
         cuts += play.cuts;
     }
-    EXPECT_GT(cuts, 400U) << "there was something to compare";
+    EXPECT_GT(cuts, 250U) << "there was something to compare";
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ inline SeenShare share(const ToldStep& step) {
     return share;
 }
 
-inline SlurmSaid running(double submit, double start, std::vector<std::string> nodes = {"n1"}, int64_t job = 7,
-                         int64_t restart = 0) {
+inline SlurmSaid running(double submit, double start, std::vector<std::string> nodes = {"n1"},
+                         int64_t job = 7, int64_t restart = 0) {
     return {.cluster = "alps",
             .id = job,
             .restart = restart,
@@ -100,7 +100,8 @@ class Follower {
             clock.advance(std::min(seconds(1), after(second) - clock.now()));
             for (std::string& act : acts())
                 if (!act.starts_with("changed"))
-                    all.push_back(std::to_string((clock.now() - kMorning) / std::chrono::seconds(1)) + ": " + act);
+                    all.push_back(std::to_string((clock.now() - kMorning) / std::chrono::seconds(1)) + ": " +
+                                  act);
         }
         return all;
     }

@@ -208,7 +208,7 @@ void JobFollower::take(const SeenShare& share) {
     if (is_new_node) place = job.nodes.insert(place, FollowedNode{.node = share.node, .steps = {}});
     const bool is_news = place->take(
         {.step = share.step_id, .t0 = share.t0, .t1 = share.t1, .told = share.told, .writer = share.writer});
-    job.heard = std::max(job.heard, now);
+    if (is_news) job.heard = std::max(job.heard, now);
     job.is_changed |= is_new_node || job.begin() != begin;
     if (is_news) note_news(job);
     if (is_new_node) index(job);
@@ -269,7 +269,7 @@ void JobFollower::end_earlier_ones(const SlurmSaid& said) {
     for (FollowedJob* job : jobs_of(said.cluster, said.id)) {
         const bool is_itself =
             job->restart == said.restart && job->slurm && job->slurm->submit == said.submit;
-        const bool is_over = job->ended_by || (job->slurm && job->slurm->is_over);
+        const bool is_over = job->over_since || job->ended_by || (job->slurm && job->slurm->is_over);
         if (is_itself || is_over || job->restart > said.restart) continue;
         const Time begin = job->slurm ? job->slurm->submit : job->begin() + options_.clock_slack;
         if (begin >= said.submit) continue;
@@ -300,7 +300,7 @@ void JobFollower::take(const SlurmSaid& said) {
 
 void JobFollower::slurm_forgot(const std::string& cluster, int64_t id) {
     for (FollowedJob* job : jobs_of(cluster, id)) {
-        if (!job->slurm || job->slurm->is_over || job->ended_by) continue;
+        if (!job->slurm || job->slurm->is_over || job->ended_by || job->over_since) continue;
         job->ended_by = clock_->now();
         note_news(*job);
     }

@@ -165,7 +165,7 @@ class JobFollower {
     std::map<NodeName, NodeProgress> nodes_;
     std::map<NodeName, std::map<core::Time, Received>> taken_;  // blocks of each stream
     std::map<std::string, core::Time> slurm_began_;  // by cluster: when this follower heard of Slurm first
-    std::vector<JobAction> merged_;                             // that step() has not told yet
+    std::vector<JobAction> merged_;                  // that step() has not told yet
     uint64_t made_ = 0;
     uint64_t ignored_ = 0;
 };

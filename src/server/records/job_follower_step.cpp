@@ -40,7 +40,8 @@ bool JobFollower::is_over(const FollowedJob& job, Time now) const {
     if (job.ended_by || (job.slurm && job.slurm->is_over)) return true;
     if (is_running_in_slurm(job, now)) return false;
     if (!job.has_shares() || job.has_open_step()) return false;
-    return now >= std::max(job.end(), job.heard) + options_.quiet;
+    // What comes late of a job that is over does not make it run again.
+    return now >= (job.over_since ? job.end() : std::max(job.end(), job.heard)) + options_.quiet;
 }
 
 bool JobFollower::is_ready(const FollowedJob& job, Time now) const {

@@ -4,6 +4,7 @@
 #include "server/records/new_directory.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 

@@ -4,6 +4,7 @@
 #include "server/records/testing.h"
 
 #include <csignal>
+#include <fcntl.h>
 #include <fstream>
 #include <random>
 #include <sys/resource.h>

@@ -19,7 +19,7 @@ struct Broom {
 
 }  // namespace
 
-Result<CleanedUp> clean_up(database::Database& database, core::Time now, const Retention& retention,
+Result<CleanedUp> clean_up(database::Database& database, core::Time now, const StateRetention& retention,
                            const core::Deadline& deadline) {
     const Broom brooms[] = {
         {&CleanedUp::sessions, "DELETE FROM session WHERE expires <= ?", 1, {}},

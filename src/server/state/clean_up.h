@@ -12,7 +12,7 @@
 
 namespace belay::server {
 
-struct Retention {
+struct StateRetention {
     core::Duration tokens = std::chrono::days(30);  // that have ended, so that people see what they were
     core::Duration audit = std::chrono::days(366);
 };
@@ -21,7 +21,7 @@ struct CleanedUp {
 };
 
 // Errors: those of Database::transact.
-core::Result<CleanedUp> clean_up(database::Database& database, core::Time now, const Retention& retention,
-                                 const core::Deadline& deadline);
+core::Result<CleanedUp> clean_up(database::Database& database, core::Time now,
+                                 const StateRetention& retention, const core::Deadline& deadline);
 
 }  // namespace belay::server
