@@ -35,7 +35,6 @@ void PackedWriter::Free::operator()(ZSTD_CCtx_s* context) const {
 PackedWriter::PackedWriter(int fd, std::string name, Tier tier, std::string facts, const PackedLimits& limits)
     : fd_(fd),
       name_(std::move(name)),
-      tier_(tier),
       limits_(limits),
       index_(std::move(facts)),
       zstd_(ZSTD_createCCtx()) {

@@ -67,7 +67,6 @@ class PackedWriter {
 
     int fd_;
     std::string name_;
-    Tier tier_;
     PackedLimits limits_;
     PackedIndexBuilder index_;
     std::unique_ptr<ZSTD_CCtx_s, Free> zstd_;
