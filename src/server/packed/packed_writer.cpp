@@ -33,11 +33,7 @@ void PackedWriter::Free::operator()(ZSTD_CCtx_s* context) const {
 }
 
 PackedWriter::PackedWriter(int fd, std::string name, Tier tier, std::string facts, const PackedLimits& limits)
-    : fd_(fd),
-      name_(std::move(name)),
-      limits_(limits),
-      index_(std::move(facts)),
-      zstd_(ZSTD_createCCtx()) {
+    : fd_(fd), name_(std::move(name)), limits_(limits), index_(std::move(facts)), zstd_(ZSTD_createCCtx()) {
     uint16_t number = 0;
     for (const schema::Table* table : tables_of(tier)) tables_.emplace(table, number++);
 }
