@@ -47,7 +47,7 @@ class BelayError(Exception):
     """What failed.
 
     ``status`` is that of HTTP (404) or the exit status of the program (2: the question is wrong, 3: the system failed); ``None`` where
-    there was no answer. ``hint`` says what to do, or is ``None``.
+    no answer came. ``hint`` says what to do, or is ``None``.
     """
 
     def __init__(self, message, status=None, hint=None):

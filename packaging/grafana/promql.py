@@ -142,7 +142,7 @@ class _Parser:
     def _selector(self, name):
         metric = self._metrics.get(name)
         if metric is None:
-            raise Mistake(f"there is no metric {name}")
+            raise Mistake(f"the metric {name} is unknown")
         if self._next("{"):
             while not self._next("}"):
                 self._matcher(metric)

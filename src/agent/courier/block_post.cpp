@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kPath = "/api/v1/blocks";
 constexpr size_t kMostQuoted = 200;  // bytes of an answer in a message
-// A token that is not accepted, an address that is not belayd's: people have to do something, so there is no hurry.
+// A token that is not accepted, an address that is not belayd's: people have to do something first, so it can be tried later.
 constexpr core::Duration kForPeople = std::chrono::minutes(5);
 constexpr core::Duration kLongestRetryAfter =
     std::chrono::minutes(10);  // one that asks for more is asked after this

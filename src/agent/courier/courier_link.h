@@ -32,7 +32,7 @@ class CourierEnd {
 
     // From any thread. Beyond a thousand the oldest go; of kReadTo only the last one counts.
     void add(Note note);
-    // Sends what waits, until there is no room. From one thread.
+    // Sends what waits, as much as there is room for. From one thread.
     void flush();
     // Flushes, and waits that long. False where the other side has ended, or said that this is the end.
     bool wait(core::Duration time);

@@ -46,7 +46,7 @@ class FactsRoom {
   public:
     explicit FactsRoom(uint64_t floor = uint64_t{256} << 20) : left_(floor) {}
     void add(uint64_t stored_bytes) { left_ += stored_bytes; }
-    // False where there is no room.
+    // False where it does not fit.
     bool take(uint64_t bytes) {
         const bool fits = bytes <= left_;
         left_ -= fits ? bytes : 0;

@@ -29,7 +29,11 @@ Decision decide(const Identity& identity, const JobFacts& job, Wish wish, const 
     const Scope& scope = identity.scope;
     if (is_over(scope, now)) return {};
     if (scope.job && *scope.job != job.key) return {};
-    if (wish == Wish::kChangeJob && !scope.may_change) return {};
+    if ((wish == Wish::kChangeJob || wish == Wish::kLinkJob) && !scope.may_change) return {};
+    // What came as a link is not handed on.
+    if (wish == Wish::kLinkJob && identity.proof == Proof::kLink) return {};
+    // A link was given to somebody else than its maker, who sees what the job printed only where that is shared.
+    if (wish == Wish::kSeeLastWords && identity.proof == Proof::kLink && !job.shares_last_words) return {};
     return decide_for_person(identity, job, wish, accounts);
 }
 
@@ -39,6 +43,12 @@ Decision decide_project(const Identity& identity, std::string_view account, cons
     if (identity.member_of.contains(std::string(account)) || accounts.any_covers(identity.manages, account))
         return {.is_allowed = !account.empty()};
     return {.is_allowed = identity.is_staff, .is_audited = identity.is_staff};
+}
+
+Decision decide_person(const Identity& identity, std::string_view user, core::Time now) {
+    const bool is_own = !user.empty() && identity.user == user && identity.proof != Proof::kLink;
+    if (is_own && !is_over(identity.scope, now) && !identity.scope.job) return {.is_allowed = true};
+    return decide_operation(identity, now);
 }
 
 Decision decide_operation(const Identity& identity, core::Time now) {

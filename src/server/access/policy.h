@@ -52,6 +52,7 @@ struct JobFacts {
 enum class Wish : uint8_t {
     kSeeJob,        // all of its tables, findings, score, report, SQL, export, live events
     kSeeLastWords,  // what its tasks printed last
+    kLinkJob,       // make a link that shows it to somebody else
     kChangeJob,     // share it, erase it, upload to it
 };
 
@@ -66,6 +67,8 @@ Decision decide(const Identity& identity, const JobFacts& job, Wish wish, const 
 // Totals of a project, in which no job and no user but their own are told apart.
 Decision decide_project(const Identity& identity, std::string_view account, const Accounts& accounts,
                         core::Time now);
+// What is kept about a person.
+Decision decide_person(const Identity& identity, std::string_view user, core::Time now);
 // States of nodes, tokens of others, the log of who looked: staff's.
 Decision decide_operation(const Identity& identity, core::Time now);
 

@@ -88,6 +88,31 @@ TEST(server_access, a_token_allows_no_more_than_its_scope) {
     EXPECT_FALSE(decide_operation(sue, kAsked).is_allowed) << "a link to a page is not an operator";
 }
 
+TEST(server_access, a_link_shows_no_last_words_that_are_not_shared_and_makes_no_links) {
+    Identity link{.user = "ann", .proof = Proof::kLink, .scope = {.may_change = false, .job = "c/7"}};
+    JobFacts job = job_of("ann", "qcd");
+    EXPECT_TRUE(sees(link, job));
+    EXPECT_FALSE(sees(link, job, Wish::kSeeLastWords));
+    job.shares_last_words = true;
+    EXPECT_TRUE(sees(link, job, Wish::kSeeLastWords));
+    link.scope.may_change = true;
+    EXPECT_FALSE(sees(link, job, Wish::kLinkJob));
+    EXPECT_TRUE(sees({.user = "ann"}, job, Wish::kLinkJob));
+    EXPECT_FALSE(sees({.user = "ann", .scope = {.may_change = false}}, job, Wish::kLinkJob));
+    EXPECT_FALSE(sees({.user = "bob"}, job, Wish::kLinkJob));
+}
+
+TEST(server_access, what_is_kept_of_a_person_is_theirs_and_staffs) {
+    EXPECT_TRUE(decide_person({.user = "ann"}, "ann", kAsked).is_allowed);
+    EXPECT_FALSE(decide_person({.user = "ann"}, "ann", kAsked).is_audited);
+    EXPECT_FALSE(decide_person({.user = "ann"}, "bob", kAsked).is_allowed);
+    EXPECT_FALSE(decide_person({}, "", kAsked).is_allowed);
+    EXPECT_FALSE(decide_person({.user = "ann", .proof = Proof::kLink}, "ann", kAsked).is_allowed);
+    EXPECT_FALSE(decide_person({.user = "ann", .scope = {.job = "c/7"}}, "ann", kAsked).is_allowed);
+    EXPECT_FALSE(decide_person({.user = "ann", .scope = {.expires = kAsked}}, "ann", kAsked).is_allowed);
+    EXPECT_TRUE(decide_person({.user = "sue", .is_staff = true}, "bob", kAsked).is_audited);
+}
+
 TEST(server_access, a_ring_of_accounts_ends) {
     Accounts ring;
     ring.set_parent("a", "b");

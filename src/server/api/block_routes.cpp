@@ -2,6 +2,7 @@
 
 #include "core/log.h"
 #include "core/utf8.h"
+#include "http/blocking.h"
 #include "server/blocks/upload.h"
 #include "stream/cursor.h"
 
@@ -14,7 +15,6 @@ namespace belay::server {
 
 using http::Request;
 using http::Response;
-using http::Task;
 
 namespace {
 
@@ -68,14 +68,9 @@ Response take_piece(const BlockReceiver& receiver, const Request& request) {
 
 http::Route block_route(BlockReceiver receiver) {
     const auto shared = std::make_shared<const BlockReceiver>(std::move(receiver));
-    auto take = [shared](Request& request) -> Task<Response> {
-        auto work = request.run_blocking([&] { return take_piece(*shared, request); });
-        BELAY_CO_TRY(response, co_await work);
-        co_return std::move(response);
-    };
     return {.method = http::Method::kPost,
             .pattern = "/api/v1/blocks",
-            .handler = take,
+            .handler = http::blocking([shared](Request& request) { return take_piece(*shared, request); }),
             .body_limit = kMaxUploadBytes,
             .doc = "Stores a piece of a node stream; what was stored before is acknowledged again.",
             .takes = "application/octet-stream"};

@@ -16,7 +16,7 @@ using http::Request;
 namespace {
 
 Refusal no_such_job() {
-    return {404, "there is no such job", "GET /api/v1/jobs lists those that you may see"};
+    return {404, "the job was not found", "GET /api/v1/jobs lists those that you may see"};
 }
 
 }  // namespace
@@ -91,20 +91,28 @@ Checked<JobPage> Gate::jobs(const Request& request, const JobConditions& conditi
     return std::move(*found);
 }
 
-Checked<> Gate::project(const Request& request, std::string_view account, std::string_view what) const {
-    BELAY_TRY(identity, parts_.identity(request));
-    const Decision decision = decide_project(identity, account, parts_.accounts()->accounts(), now());
-    if (!decision.is_allowed) return http::refuse(404, "there is no such project");
+Checked<> Gate::grant(const Request& request, const Identity& identity, const Decision& decision,
+                      std::string_view what, std::string_view missing) const {
+    if (!decision.is_allowed) return http::refuse(404, std::string(missing));
     if (decision.is_audited) BELAY_CHECK(write_down(request, identity, nullptr, what));
     return {};
 }
 
+Checked<> Gate::project(const Request& request, std::string_view account, std::string_view what) const {
+    BELAY_TRY(identity, parts_.identity(request));
+    const Decision decision = decide_project(identity, account, parts_.accounts()->accounts(), now());
+    return grant(request, identity, decision, what, "the project was not found");
+}
+
+Checked<> Gate::person(const Request& request, std::string_view user, std::string_view what) const {
+    BELAY_TRY(identity, parts_.identity(request));
+    return grant(request, identity, decide_person(identity, user, now()), what, "the user was not found");
+}
+
 Checked<> Gate::operation(const Request& request, std::string_view what) const {
     BELAY_TRY(identity, parts_.identity(request));
-    const Decision decision = decide_operation(identity, now());
-    if (!decision.is_allowed) return http::refuse(404, "there is nothing of this name");
-    if (decision.is_audited) BELAY_CHECK(write_down(request, identity, nullptr, what));
-    return {};
+    return grant(request, identity, decide_operation(identity, now()), what,
+                 "nothing was found under this name");
 }
 
 }  // namespace belay::server

@@ -44,6 +44,8 @@ class Gate {
     // Errors: 404, as if there were no such account.
     http::Checked<> project(const http::Request& request, std::string_view account,
                             std::string_view what) const;
+    // What is kept about a person. Errors: likewise.
+    http::Checked<> person(const http::Request& request, std::string_view user, std::string_view what) const;
     // What only staff may. Errors: 404.
     http::Checked<> operation(const http::Request& request, std::string_view what) const;
 
@@ -52,6 +54,9 @@ class Gate {
     core::Time now() const { return parts_.clock->now(); }
 
   private:
+    // Errors: `missing` where it is not allowed.
+    http::Checked<> grant(const http::Request& request, const Identity& identity, const Decision& decision,
+                          std::string_view what, std::string_view missing) const;
     http::Checked<std::vector<Job>> named(std::string_view name) const;
     http::Checked<> write_down(const http::Request& request, const Identity& identity, const Job* job,
                                std::string_view what) const;

@@ -3,7 +3,9 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "core/utf8.h"
+#include "http/blocking.h"
 #include "server/api/job_json.h"
+#include "server/api/query_words.h"
 #include "server/api/record_tar.h"
 #include "server/state/job_store.h"
 
@@ -25,7 +27,6 @@ namespace {
 
 constexpr uint64_t kMostSqlBytes = uint64_t{64} << 10;
 constexpr uint64_t kMostSmallBytes = 4096;
-constexpr size_t kDefaultPage = 100;
 
 struct Parts {
     const Gate* gate;
@@ -35,34 +36,14 @@ struct Parts {
 using SharedParts = std::shared_ptr<const Parts>;
 using Answer = std::function<Response(const Parts&, const Request&)>;
 
-// A handler that blocks, in a thread for that.
-http::Handler blocking(SharedParts parts, Answer answer) {
-    return [parts = std::move(parts), answer = std::move(answer)](Request& request) -> Task<Response> {
-        auto work = request.run_blocking([&] { return answer(*parts, request); });
-        BELAY_CO_TRY(response, co_await work);
-        co_return std::move(response);
-    };
+http::Handler handler_of(SharedParts parts, Answer answer) {
+    return http::blocking([parts = std::move(parts), answer = std::move(answer)](Request& request) {
+        return answer(*parts, request);
+    });
 }
 
 Response json_response(const nlohmann::ordered_json& value) {
     return Response::json(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-}
-
-// What a query of the URL says of a list.
-Checked<std::optional<std::string>> text_of(const Request& request, std::string_view name) {
-    BELAY_TRY(value, request.target.query.one(name));
-    if (!value || value->empty()) return std::optional<std::string>();
-    return std::optional<std::string>(*value);
-}
-
-Checked<std::optional<core::Time>> time_of(const Request& request, std::string_view name) {
-    BELAY_TRY(text, text_of(request, name));
-    if (!text) return std::optional<core::Time>();
-    const auto time = core::parse_time(*text);
-    if (!time)
-        return http::refuse(400, fmt::format("{}: \"{}\" is not a time", name, core::printable(*text)),
-                            "write it as 2026-03-01T12:00:00Z");
-    return std::optional<core::Time>(*time);
 }
 
 Checked<JobConditions> conditions_of(const Request& request) {
@@ -80,14 +61,6 @@ Checked<JobConditions> conditions_of(const Request& request) {
                          .since = since,
                          .until = until,
                          .text = std::move(name)};
-}
-
-Checked<Page> page_of(const Request& request) {
-    BELAY_TRY(limit, request.target.query.number("limit"));
-    BELAY_TRY(cursor, text_of(request, "cursor"));
-    if (limit && (*limit == 0 || *limit > kLargestPage))
-        return http::refuse(400, fmt::format("limit: {} is not from 1 to {}", *limit, kLargestPage));
-    return Page{.size = static_cast<size_t>(limit.value_or(kDefaultPage)), .cursor = cursor.value_or("")};
 }
 
 Response list(const Parts& parts, const Request& request) {
@@ -242,7 +215,7 @@ http::Route list_route(const SharedParts& parts) {
     constexpr auto kQuery = http::Place::kQuery;
     return {.method = Method::kGet,
             .pattern = "/api/v1/jobs",
-            .handler = blocking(parts, list),
+            .handler = handler_of(parts, list),
             .doc = "Jobs that you may see, the newest first.",
             .parameters = {{"user", kQuery, "of this user"},
                            {"account", kQuery, "of this account"},
@@ -261,28 +234,28 @@ std::vector<http::Route> job_routes(const Gate& gate, JobRecords records, LiveHu
     const SharedParts parts = std::make_shared<const Parts>(Parts{&gate, std::move(records), &hub});
     std::vector<http::Route> routes;
     routes.push_back(list_route(parts));
-    routes.push_back(job_route(Method::kGet, "", blocking(parts, show), "What is known of a job."));
+    routes.push_back(job_route(Method::kGet, "", handler_of(parts, show), "What is known of a job."));
     for (const MadeFile& made : kMadeFiles) {
         auto answer = [made](const Parts& own, const Request& request) {
             return made_file(own, request, made);
         };
-        routes.push_back(job_route(Method::kGet, "/" + std::string(made.route), blocking(parts, answer),
+        routes.push_back(job_route(Method::kGet, "/" + std::string(made.route), handler_of(parts, answer),
                                    std::string(made.doc)));
         routes.back().gives = made.media_type.substr(0, made.media_type.find(';'));
     }
-    routes.push_back(job_route(Method::kPost, "/query", blocking(parts, query),
+    routes.push_back(job_route(Method::kPost, "/query", handler_of(parts, query),
                                "SQL over the tables of the job's record: {\"sql\": \"SELECT …\"}."));
     routes.back().body_limit = kMostSqlBytes;
-    routes.push_back(job_route(Method::kGet, "/record", blocking(parts, export_record),
+    routes.push_back(job_route(Method::kGet, "/record", handler_of(parts, export_record),
                                "The record of the job as a tar."));
     routes.back().gives = "application/x-tar";
-    routes.push_back(job_route(Method::kGet, "/events", blocking(parts, join_events),
+    routes.push_back(job_route(Method::kGet, "/events", handler_of(parts, join_events),
                                "Events of a running job as they come (server-sent events)."));
     routes.back().gives = "text/event-stream";
-    routes.push_back(job_route(Method::kPut, "/sharing", blocking(parts, share),
+    routes.push_back(job_route(Method::kPut, "/sharing", handler_of(parts, share),
                                "Shares a job with the members of its account, or with nobody."));
     routes.back().body_limit = kMostSmallBytes;
-    routes.push_back(job_route(Method::kDelete, "", blocking(parts, erase),
+    routes.push_back(job_route(Method::kDelete, "", handler_of(parts, erase),
                                "Erases all that is kept of a job, for good."));
     routes.back().gives = "";
     return routes;

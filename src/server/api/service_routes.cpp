@@ -1,6 +1,7 @@
 #include "server/api/service_routes.h"
 
 #include "core/log.h"
+#include "http/blocking.h"
 #include "metrics/text_encoder.h"
 
 #include <memory>
@@ -12,7 +13,6 @@ namespace belay::server {
 
 using http::Request;
 using http::Response;
-using http::Task;
 
 namespace {
 
@@ -49,11 +49,7 @@ http::Route open_get(std::string pattern, http::Handler handler, std::string doc
 
 std::vector<http::Route> service_routes(ServiceFacts given) {
     const auto facts = std::make_shared<const ServiceFacts>(std::move(given));
-    auto ready = [facts](Request& request) -> Task<Response> {
-        auto work = request.run_blocking([&] { return readiness(*facts); });
-        BELAY_CO_TRY(response, co_await work);
-        co_return std::move(response);
-    };
+    auto ready = http::blocking([facts](Request&) { return readiness(*facts); });
     std::vector<http::Route> routes;
     routes.push_back(open_get(
         "/healthz", [](Request&) { return Response::text("ok\n"); }, "Whether the server answers at all.",
@@ -64,8 +60,18 @@ std::vector<http::Route> service_routes(ServiceFacts given) {
         "/metrics", [facts](Request& request) { return metrics_response(*facts, request); },
         "What the server has done, for Prometheus.", "application/openmetrics-text"));
     routes.push_back(open_get(
-        "/api/v1/openapi.json", [facts](Request&) { return Response::json(facts->openapi); },
+        "/api/v1/openapi.json", [facts](Request&) { return Response::json(*facts->openapi); },
         "The description of this interface (OpenAPI 3.1).", "application/json"));
+    return routes;
+}
+
+core::Result<std::vector<http::Route>> with_service_routes(std::vector<http::Route> routes,
+                                                           ServiceFacts facts, const http::ApiInfo& info) {
+    const auto openapi = std::make_shared<std::string>();
+    facts.openapi = openapi;
+    for (http::Route& route : service_routes(std::move(facts))) routes.push_back(std::move(route));
+    BELAY_TRY(description, http::openapi_json(routes, info));
+    *openapi = std::move(description);
     return routes;
 }
 

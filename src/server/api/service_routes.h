@@ -8,6 +8,7 @@
 #include "metrics/model.h"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,13 @@ struct ReadyCheck {
 struct ServiceFacts {
     std::vector<ReadyCheck> checks = {};
     std::function<std::vector<metrics::Family>()> families = {};  // for GET /metrics; must not block
-    std::string openapi = {};                                     // openapi_json() of all routes
+    std::shared_ptr<const std::string> openapi = {};              // openapi_json() of all routes
 };
 
 // GET /healthz, /readyz, /metrics and /api/v1/openapi.json.
 std::vector<http::Route> service_routes(ServiceFacts facts);
+// These routes and those, with the description of all of them. Errors: of openapi_json().
+core::Result<std::vector<http::Route>> with_service_routes(std::vector<http::Route> routes,
+                                                           ServiceFacts facts, const http::ApiInfo& info);
 
 }  // namespace belay::server

@@ -19,15 +19,15 @@ using ::testing::Not;
 std::atomic<bool> disk_is_full{false};
 
 http::Server service(std::vector<metrics::Family> families = {}) {
-    return http::testing::start_server(service_routes({.checks = {{"state", [] { return core::Result<>(); }},
-                                                                  {"disk",
-                                                                   []() -> core::Result<> {
-                                                                       if (!disk_is_full) return {};
-                                                                       return core::system_error(
-                                                                           "/secret/place is full");
-                                                                   }}},
-                                                       .families = [families] { return families; },
-                                                       .openapi = "{\"openapi\":\"3.1.0\"}"}));
+    return http::testing::start_server(
+        service_routes({.checks = {{"state", [] { return core::Result<>(); }},
+                                   {"disk",
+                                    []() -> core::Result<> {
+                                        if (!disk_is_full) return {};
+                                        return core::system_error("/secret/place is full");
+                                    }}},
+                        .families = [families] { return families; },
+                        .openapi = std::make_shared<const std::string>("{\"openapi\":\"3.1.0\"}")}));
 }
 
 http::testing::Answer ask(const http::Server& server, std::string_view target, std::string_view more = "") {
@@ -39,6 +39,19 @@ TEST(service_routes, need_no_identity) {
     const http::Server server = service();
     EXPECT_EQ(ask(server, "/healthz").body, "ok\n");
     EXPECT_EQ(ask(server, "/api/v1/openapi.json").body, "{\"openapi\":\"3.1.0\"}");
+}
+
+TEST(service_routes, the_description_has_all_routes) {
+    std::vector<http::Route> own = {http::testing::open_route(
+        http::Method::kGet, "/own", [](http::Request&) { return http::Response::text("own"); })};
+    auto all =
+        with_service_routes(std::move(own), {.families = [] { return std::vector<metrics::Family>(); }},
+                            {.title = "t", .version = "1"});
+    ASSERT_TRUE(all) << all.error().render();
+    const http::Server server = http::testing::start_server(std::move(*all));
+    const auto paths = nlohmann::json::parse(ask(server, "/api/v1/openapi.json").body).at("paths");
+    for (const char* path : {"/own", "/healthz", "/readyz", "/metrics", "/api/v1/openapi.json"})
+        EXPECT_TRUE(paths.contains(path)) << path;
 }
 
 TEST(service_routes, readiness_says_which_check_failed_but_not_why) {

@@ -3,13 +3,16 @@
 #include "database/testing/fixture.h"
 #include "http/server/testing/server.h"
 #include "server/api/job_routes.h"
+#include "server/api/people_routes.h"
 #include "server/api/tenancy_site.h"
+#include "server/api/tenancy_ways.h"
 #include "server/state/job_store.h"
 #include "server/state/schema.h"
 
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 
@@ -22,78 +25,17 @@ namespace {
 
 using database::soon;
 using http::testing::Answer;
+using testing::Does;
+using testing::kLink;
+using testing::kShareProject;
+using testing::kWays;
 using testing::make_site;
 using testing::Site;
 using testing::SiteUser;
+using testing::Way;
 
 constexpr size_t kJobs = 1500;
 constexpr std::string_view kUserHeader = "x-test-user";
-
-// What a request does with a job.
-enum class Does { kSee, kChange };
-
-// One way of asking for a job. The braces stand for its key, "#" for its number.
-struct Way {
-    std::string_view name, method, target;
-    Does does = Does::kSee;
-    std::string_view body = "", more = "";
-};
-
-constexpr std::string_view kSql = R"({"sql":"SELECT 1"})";
-constexpr std::string_view kShareProject = R"({"sharing":"project","last_words":true})";
-constexpr std::array kWays = {
-    Way{"the job", "GET", "/api/v1/jobs/{}"},
-    Way{"the job by its number", "GET", "/api/v1/jobs/#"},
-    Way{"its head", "HEAD", "/api/v1/jobs/{}"},
-    Way{"the score", "GET", "/api/v1/jobs/{}/score"},
-    Way{"the score by number", "GET", "/api/v1/jobs/#/score"},
-    Way{"the findings", "GET", "/api/v1/jobs/{}/findings"},
-    Way{"the findings by number", "GET", "/api/v1/jobs/#/findings"},
-    Way{"the summary", "GET", "/api/v1/jobs/{}/summary"},
-    Way{"the report", "GET", "/api/v1/jobs/{}/report"},
-    Way{"the report by number", "GET", "/api/v1/jobs/#/report"},
-    Way{"the head of the report", "HEAD", "/api/v1/jobs/{}/report"},
-    Way{"the record", "GET", "/api/v1/jobs/{}/record"},
-    Way{"the record by number", "GET", "/api/v1/jobs/#/record"},
-    Way{"the head of the record", "HEAD", "/api/v1/jobs/{}/record"},
-    Way{"the events", "GET", "/api/v1/jobs/{}/events"},
-    Way{"the events from a number on", "GET", "/api/v1/jobs/{}/events", Does::kSee, "",
-        "Last-Event-ID: 0\r\n"},
-    Way{"a query", "POST", "/api/v1/jobs/{}/query", Does::kSee, kSql},
-    Way{"a query by number", "POST", "/api/v1/jobs/#/query", Does::kSee, kSql},
-    Way{"sharing", "PUT", "/api/v1/jobs/{}/sharing", Does::kChange, kShareProject},
-    Way{"sharing by number", "PUT", "/api/v1/jobs/#/sharing", Does::kChange, kShareProject},
-    Way{"erasing", "DELETE", "/api/v1/jobs/{}", Does::kChange},
-    // Tricks: the server must take these for the routes above, or for nothing.
-    Way{"a name of the owner in the URL", "GET", "/api/v1/jobs/{}?user=@"},
-    Way{"a role in the URL", "GET", "/api/v1/jobs/{}?role=staff&is_staff=1"},
-    Way{"a header of a proxy", "GET", "/api/v1/jobs/{}", Does::kSee, "",
-        "X-Forwarded-User: @\r\nX-Remote-User: @\r\n"},
-    Way{"another URL in a header", "GET", "/api/v1/jobs/{}", Does::kSee, "",
-        "X-Original-URL: /healthz\r\nX-Rewrite-URL: /healthz\r\n"},
-    Way{"another method in a header", "GET", "/api/v1/jobs/{}", Does::kSee, "",
-        "X-HTTP-Method-Override: OPTIONS\r\n"},
-    Way{"a cookie of the owner", "GET", "/api/v1/jobs/{}", Does::kSee, "",
-        "Cookie: user=@; __Host-belay=@\r\n"},
-    Way{"an address of this machine in a header", "GET", "/api/v1/jobs/{}", Does::kSee, "",
-        "X-Forwarded-For: 127.0.0.1\r\nForwarded: for=127.0.0.1\r\n"},
-    Way{"letters as escapes", "GET", "/api/v1/jobs/%61lps-#-0-~"},
-    Way{"escapes twice", "GET", "/api/v1/jobs/%2561lps-#-0-~"},
-    Way{"a slash at the end", "GET", "/api/v1/jobs/{}/"},
-    Way{"two slashes", "GET", "/api/v1//jobs/{}"},
-    Way{"a way up", "GET", "/api/v1/jobs/x/../{}"},
-    Way{"a parameter of the path", "GET", "/api/v1/jobs/{};x=1"},
-    Way{"a blank behind", "GET", "/api/v1/jobs/{}%20"},
-    Way{"a NUL behind", "GET", "/api/v1/jobs/{}%00"},
-    Way{"capitals", "GET", "/api/v1/jobs/ALPS-#-0-~"},
-    Way{"a number with zeros before", "GET", "/api/v1/jobs/00#"},
-    Way{"a number with a sign", "GET", "/api/v1/jobs/+#"},
-    Way{"SQL for a key", "GET", "/api/v1/jobs/x'%20OR%20job_key='{}"},
-    Way{"a pattern for a key", "GET", "/api/v1/jobs/alps-#-0-%25"},
-    Way{"an absolute target", "GET", "http://localhost/api/v1/jobs/{}"},
-    Way{"another route behind", "GET", "/api/v1/jobs/{}/score/../../{}/record"},
-    Way{"a file of the record", "GET", "/api/v1/jobs/{}/record/record.json"},
-};
 
 std::string replaced(std::string text, std::string_view what, std::string_view with) {
     for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
@@ -163,6 +105,8 @@ class Tenancy : public database::OnEngine {
                 return secret(job);
             },
             .erase = [](const Job&) -> core::Result<> { return {}; }};
+        std::vector<http::Route> routes = job_routes(*gate_, std::move(records), hub_);
+        std::ranges::move(people_routes(*gate_), std::back_inserter(routes));
         http::Options options = http::testing::local_options();
         // Readers of events that have gone are noticed when something is sent to them.
         options.limits.heartbeat_interval = std::chrono::milliseconds(100);
@@ -171,8 +115,7 @@ class Tenancy : public database::OnEngine {
             co_return http::Checked<http::Identity>(
                 http::Identity{std::string(request.headers.find(kUserHeader).value_or(""))});
         };
-        server_.emplace(
-            http::testing::start_server(job_routes(*gate_, std::move(records), hub_), std::move(options)));
+        server_.emplace(http::testing::start_server(std::move(routes), std::move(options)));
     }
 
     // Users are known once, not by a query for each request.
@@ -380,6 +323,42 @@ TEST_P(Tenancy, what_staff_sees_is_written_down) {
               1);
     EXPECT_EQ(ask(kWays[0], *job, job->user).status, 200);
     EXPECT_EQ(database::number_of(*database_, "SELECT count(*) FROM audit"), 1);
+}
+
+TEST_P(Tenancy, what_is_kept_of_a_person_and_who_looked_is_not_everybodys) {
+    const auto get = [this](const std::string& target, const std::string& user) {
+        http::testing::RawClient client(server_->port());
+        return client.ask("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(kUserHeader) +
+                          ": " + user + "\r\n\r\n");
+    };
+    const auto staff = std::ranges::find_if(site_.users, &SiteUser::is_staff);
+    const Job& job = site_.jobs[3];
+    const std::string own = "/api/v1/users/" + job.user + "/export";
+    const Answer exported = get(own, job.user);
+    EXPECT_EQ(exported.status, 200) << exported.body;
+    EXPECT_NE(exported.body.find(job.key), std::string::npos);
+    EXPECT_EQ(get(own, "nobody-known").status, 404);
+    EXPECT_EQ(get("/api/v1/users//export", job.user).status, 400);
+    EXPECT_EQ(get(own, staff->name).status, 200);
+    EXPECT_EQ(get("/api/v1/audit", job.user).status, 404);
+    const Answer audit = get("/api/v1/audit?who=" + staff->name, staff->name);
+    ASSERT_EQ(audit.status, 200) << audit.body;
+    EXPECT_EQ(nlohmann::json::parse(audit.body).at("entries").back().at("what"),
+              "GET /api/v1/users/{user}/export");
+}
+
+TEST_P(Tenancy, links_are_made_within_bounds) {
+    const Job& job = site_.jobs[5];
+    const auto made = [&](std::string_view body) {
+        return ask({"a link", "POST", "/api/v1/jobs/{}/links", Does::kSee, body}, job, job.user);
+    };
+    const Answer link = made(kLink);
+    ASSERT_EQ(link.status, 201) << link.body;
+    EXPECT_TRUE(nlohmann::json::parse(link.body).at("path").get<std::string>().starts_with("/auth/link/"));
+    for (const char* body :
+         {"{}", "[]", "x", R"({"hours":0})", R"({"hours":99999})", R"({"hours":18446744073709551615})",
+          R"({"hours":1.5})", R"({"hours":1,"once":1})"})
+        EXPECT_EQ(made(body).status, 400) << body;
 }
 
 INSTANTIATE_TEST_SUITE_P(server_api, Tenancy,

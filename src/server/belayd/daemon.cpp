@@ -2,23 +2,20 @@
 
 #include "core/host_name.h"
 #include "core/log.h"
-#include "core/program.h"
-#include "http/openapi.h"
 #include "http/server/server.h"
 #include "server/api/block_routes.h"
 #include "server/api/http_families.h"
 #include "server/api/job_routes.h"
+#include "server/api/people_routes.h"
 #include "server/api/service_routes.h"
 #include "server/belayd/daemon_families.h"
-#include "server/belayd/own_certificate.h"
+#include "server/belayd/daemon_parts.h"
 #include "server/belayd/query.h"
 #include "server/keeper/history_sources.h"
 #include "server/keeper/housekeeping.h"
 #include "server/keeper/job_keeper.h"
 #include "server/live/feed.h"
 #include "server/login/authenticator.h"
-#include "server/login/fetch.h"
-#include "server/login/identity_provider.h"
 #include "server/login/login_routes.h"
 #include "server/login/token_routes.h"
 #include "server/state/job_store.h"
@@ -49,7 +46,8 @@ namespace {
 
 constexpr core::Duration kStartWait = std::chrono::minutes(1);
 constexpr core::Duration kGrace = std::chrono::seconds(10);
-constexpr core::Duration kAccountsAge = std::chrono::seconds(10);
+// A site's nodes and readers; many of them may be behind one address.
+constexpr size_t kMostConnections = 16'384, kMostConnectionsOfPeer = 1024, kMostWaiting = 4096;
 constexpr core::Duration kFeedInterval = std::chrono::seconds(1);
 constexpr core::Duration kHouseInterval = std::chrono::minutes(1);
 constexpr core::Duration kQueryTime = std::chrono::seconds(60);
@@ -69,88 +67,6 @@ void wait_for_signal(const core::Descriptor& signals) {
     pollfd waiting{.fd = signals.get(), .events = POLLIN, .revents = 0};
     while (poll(&waiting, 1, -1) < 0 && errno == EINTR) {
     }
-}
-
-// The program `belay`, which is installed beside this one.
-fs::path belay_program() {
-    std::error_code error;
-    const fs::path own = fs::read_symlink("/proc/self/exe", error);
-    const fs::path beside = own.parent_path() / "belay";
-    return !error && fs::exists(beside, error) ? beside : fs::path("belay");
-}
-
-// The accounts as the database has them, read again now and then.
-class KnownAccounts {
-  public:
-    explicit KnownAccounts(database::Database& database) : database_(&database) {}
-
-    std::shared_ptr<const AccountTree> get() {
-        const std::lock_guard lock(mutex_);
-        const core::Duration now = core::system_clock().monotonic();
-        if (tree_ && now - read_ < kAccountsAge) return tree_;
-        auto tree = load_accounts(*database_, core::Deadline::after(kStartWait));
-        if (tree) tree_ = std::make_shared<const AccountTree>(std::move(*tree));
-        // Without an answer the last one holds; without any, nobody belongs to anything.
-        if (!tree) core::log_warning("read accounts: {}", tree.error().headline());
-        read_ = now;
-        return tree_ ? tree_ : std::make_shared<const AccountTree>();
-    }
-
-  private:
-    database::Database* database_;
-    std::mutex mutex_;
-    std::shared_ptr<const AccountTree> tree_;
-    core::Duration read_{};
-};
-
-std::vector<std::string> names_of_machine(const DaemonOptions& options) {
-    std::vector<std::string> names = options.hosts;
-    for (const std::string& name : {std::string("localhost"), std::string("127.0.0.1"), std::string("::1"),
-                                    options.listen.address, core::host_name()})
-        if (name != "0.0.0.0" && name != "::" && std::ranges::find(names, name) == names.end())
-            names.push_back(name);
-    return names;
-}
-
-Result<std::optional<http::TlsFiles>> tls_of(const DaemonOptions& options,
-                                             const std::vector<std::string>& names) {
-    if (!options.uses_tls) return std::optional<http::TlsFiles>();
-    if (options.certificate) return options.certificate;
-    BELAY_TRY(files, own_certificate(options.data / "tls", names, core::system_clock().now()));
-    return std::optional<http::TlsFiles>(std::move(files));
-}
-
-// Whether Slurm is asked, and of which cluster.
-struct AskedSlurm {
-    std::optional<SlurmSources> sources;
-    std::string cluster;
-};
-Result<AskedSlurm> slurm_of(const DaemonOptions& options) {
-    AskedSlurm asked{.sources = {}, .cluster = options.cluster};
-    if (options.slurm == AskSlurm::kNo) return asked;
-    auto name = query_cluster_name();
-    if (!name && name.error().cause() == core::Cause::kNotFound && options.slurm == AskSlurm::kAuto) {
-        core::log_info("Slurm is not asked: {}", name.error().headline());
-        return asked;
-    }
-    // With a name of its own it goes on: Slurm is asked again later.
-    if (!name && options.cluster.empty())
-        return std::unexpected(
-            std::move(name.error())
-                .hint("start belayd when slurmctld answers, or say the name with --cluster"));
-    if (asked.cluster.empty()) asked.cluster = std::move(*name);
-    asked.sources = slurm_sources();
-    return asked;
-}
-
-std::shared_ptr<IdentityProvider> provider_of(const DaemonOptions& options) {
-    if (!options.oidc) return nullptr;
-    const OidcOptions& oidc = *options.oidc;
-    ProviderOptions provider{.issuer = {.name = oidc.issuer, .audience = oidc.client},
-                             .client_secret = oidc.secret,
-                             .user_claim = oidc.user_claim,
-                             .staff_groups = oidc.staff_groups};
-    return std::make_shared<IdentityProvider>(std::move(provider), fetch_from_web(), core::system_clock());
 }
 
 bool is_stopped_within(const std::stop_token& stop, core::Duration time) {
@@ -233,9 +149,9 @@ class Daemon {
         options.hosts = names_;
         options.threads = options_.threads;
         options.worker_threads = options_.workers;
-        options.limits.connections = 16'384;
-        options.limits.connections_per_peer = 1024;
-        options.most_waiting_jobs = 4096;
+        options.limits.connections = kMostConnections;
+        options.limits.connections_per_peer = kMostConnectionsOfPeer;
+        options.most_waiting_jobs = kMostWaiting;
         options.authenticate = authenticator_.for_server();
         return options;
     }
@@ -308,7 +224,7 @@ class Daemon {
                     return {};
                 }};
     }
-    ServiceFacts service_facts(std::string openapi) {
+    ServiceFacts service_facts() {
         return {.checks = {{"state",
                             [this] {
                                 return database_.read(
@@ -324,8 +240,7 @@ class Daemon {
                                 (void)facts;
                                 return {};
                             }}},
-                .families = [this] { return families(); },
-                .openapi = std::move(openapi)};
+                .families = [this] { return families(); }};
     }
     std::vector<metrics::Family> families() const {
         const http::Server* server = server_;
@@ -340,18 +255,14 @@ class Daemon {
     std::vector<http::Route> routes() {
         std::vector<http::Route> routes = job_routes(gate_, job_records(), hub_);
         routes.push_back(block_route(block_receiver()));
-        for (std::vector<http::Route> more : {login_.routes(), tokens_.routes()})
+        for (std::vector<http::Route> more : {people_routes(gate_), login_.routes(), tokens_.routes()})
             std::ranges::move(more, std::back_inserter(routes));
         return routes;
     }
     Result<http::Router> make_router() {
-        std::vector<http::Route> all = routes();
-        for (http::Route& route : service_routes({})) all.push_back(std::move(route));
-        BELAY_TRY(openapi, http::openapi_json(all, {.title = "belayd",
-                                                    .version = BELAY_VERSION,
-                                                    .description = "Job records of a Slurm cluster."}));
-        all = routes();
-        std::ranges::move(service_routes(service_facts(std::move(openapi))), std::back_inserter(all));
+        const http::ApiInfo info{
+            .title = "belayd", .version = BELAY_VERSION, .description = "Job records of a Slurm cluster."};
+        BELAY_TRY(all, with_service_routes(routes(), service_facts(), info));
         return http::Router::create(std::move(all));
     }
 

@@ -11,15 +11,6 @@
 
 namespace belay::server {
 
-struct OwnCertificate {
-    std::string certificate;  // PEM; it signs itself
-    std::string key;          // PEM
-};
-
-// For these names and numeric addresses, valid from an hour before `now` until `length` after it. Errors: kSystem.
-core::Result<OwnCertificate> make_certificate(std::span<const std::string> names, core::Time now,
-                                              core::Duration length);
-
 // DIRECTORY/certificate.pem and key.pem (0600), made if they are not there: agents and commands are given the first as their authority.
 // Errors: kBadInput for a directory of another user's; kSystem.
 core::Result<http::TlsFiles> own_certificate(const std::filesystem::path& directory,

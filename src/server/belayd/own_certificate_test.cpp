@@ -3,9 +3,6 @@
 #include "core/file.h"
 
 #include <filesystem>
-#include <memory>
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
 #include <string>
 #include <vector>
 
@@ -18,23 +15,6 @@ const std::vector<std::string> kNames = {"localhost", "node1.example.org", "127.
 
 std::string text_of_file(const std::filesystem::path& path) {
     return core::read_file(path, 1 << 20).value_or("");
-}
-
-TEST(own_certificate, stands_for_its_names) {
-    const auto made = make_certificate(kNames, core::system_clock().now(), std::chrono::hours(1));
-    ASSERT_TRUE(made) << made.error().render();
-    BIO* bio = BIO_new_mem_buf(made->certificate.data(), static_cast<int>(made->certificate.size()));
-    X509* certificate = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr);
-    ASSERT_NE(certificate, nullptr);
-    EXPECT_EQ(X509_check_host(certificate, "node1.example.org", 0, 0, nullptr), 1);
-    EXPECT_EQ(X509_check_host(certificate, "node2.example.org", 0, 0, nullptr), 0);
-    EXPECT_EQ(X509_check_ip_asc(certificate, "127.0.0.1", 0), 1);
-    EXPECT_EQ(X509_check_ip_asc(certificate, "::1", 0), 1);
-    EXPECT_EQ(X509_check_ip_asc(certificate, "127.0.0.2", 0), 0);
-    EXPECT_EQ(X509_cmp_current_time(X509_get0_notBefore(certificate)), -1);
-    EXPECT_EQ(X509_cmp_current_time(X509_get0_notAfter(certificate)), 1);
-    X509_free(certificate);
-    BIO_free(bio);
 }
 
 TEST(own_certificate, is_made_once_and_can_be_served) {

@@ -13,7 +13,7 @@
 //       for (const stream::StreamId& stream : intake->streams_of(node, recent))
 //           BELAY_CHECK(intake->read(stream, recent, [&](std::string_view piece) -> core::Result<> {
 //               BELAY_TRY(upload, read_upload(piece));
-//               follower.take(upload);                             // records/job_follower.h; what it had is no news to it
+//               follower.take(upload);                             // records/job_follower.h; what it had before does not count as news
 //               return {};
 //           }));
 //

@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 #include "server/keeper/follower_json.h"
+#include "server/state/node_store.h"
 #include "server/state/rows.h"
 #include "server/state/transacted.h"
 
@@ -16,14 +17,6 @@ namespace {
 
 constexpr std::string_view kUntilSetting = "followed-until";
 constexpr int64_t kBatch = 500;
-
-Result<> put_setting_in(Transaction& transaction, core::Time until) {
-    BELAY_CHECK(
-        transaction.execute("INSERT INTO setting (name, setting_value) VALUES (?, ?)"
-                            " ON CONFLICT (name) DO UPDATE SET setting_value = excluded.setting_value",
-                            {std::string(kUntilSetting), std::to_string(core::to_nanoseconds(until))}));
-    return {};
-}
 
 }  // namespace
 
@@ -42,7 +35,7 @@ Result<FollowerStore::Kept> FollowerStore::load(const core::Deadline& deadline) 
             for (const database::Row& row : rows) {
                 after = text_at(row, 0);
                 BELAY_TRY(job, core::with_context(followed_job_from_json(text_at(row, 1)), after));
-                written_[after] = text_at(row, 1);
+                written_.emplace(after, job);
                 kept.state.jobs.push_back(std::move(job));
             }
             if (rows.size() < static_cast<size_t>(kBatch)) break;
@@ -59,21 +52,21 @@ Result<FollowerStore::Kept> FollowerStore::load(const core::Deadline& deadline) 
 }
 
 Result<> FollowerStore::save(const FollowerState& state, core::Time until, const core::Deadline& deadline) {
-    std::map<std::string, std::string> now;
-    for (const FollowedJob& job : state.jobs) now.emplace(job.key, to_json(job));
+    std::map<std::string, FollowedJob> now;
+    for (const FollowedJob& job : state.jobs) now.emplace(job.key, job);
     BELAY_CHECK(in_write(*database_, deadline, [&](Transaction& transaction) -> Result<> {
-        for (const auto& [key, facts] : now) {
+        for (const auto& [key, job] : now) {
             const auto before = written_.find(key);
-            if (before != written_.end() && before->second == facts) continue;
+            if (before != written_.end() && before->second == job) continue;
             BELAY_CHECK(
                 transaction.execute("INSERT INTO followed_job (job_key, facts) VALUES (?, ?)"
                                     " ON CONFLICT (job_key) DO UPDATE SET facts = excluded.facts",
-                                    {key, facts}));
+                                    {key, to_json(job)}));
         }
-        for (const auto& [key, facts] : written_)
+        for (const auto& [key, job] : written_)
             if (!now.contains(key))
                 BELAY_CHECK(transaction.execute("DELETE FROM followed_job WHERE job_key = ?", {key}));
-        return put_setting_in(transaction, until);
+        return put_setting(transaction, kUntilSetting, std::to_string(core::to_nanoseconds(until)));
     }));
     written_ = std::move(now);
     return {};

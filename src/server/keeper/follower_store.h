@@ -29,7 +29,7 @@ class FollowerStore {
 
   private:
     database::Database* database_;
-    std::map<std::string, std::string> written_;  // by key
+    std::map<std::string, FollowedJob> written_;  // by key
 };
 
 }  // namespace belay::server

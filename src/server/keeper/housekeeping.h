@@ -50,7 +50,7 @@ class Housekeeping {
   public:
     Housekeeping(HouseParts parts, HouseOptions options) : parts_(parts), options_(std::move(options)) {}
 
-    // Errors: kSystem; kNoSpace where there is no room to pack. What was done by then is done.
+    // Errors: kSystem; kNoSpace where packing needs more room than the disk has. What was done by then is done.
     core::Result<HouseRound> round();
 
   private:

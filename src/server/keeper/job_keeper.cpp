@@ -51,7 +51,8 @@ JobKeeper::JobKeeper(KeeperParts parts, KeeperOptions options)
     : parts_(std::move(parts)),
       options_(std::move(options)),
       store_(*parts_.database),
-      sources_(parts_.sources ? parts_.sources : sources_in(*parts_.intake)) {
+      sources_(parts_.sources ? parts_.sources : sources_in(*parts_.intake)),
+      others_(*parts_.intake, Writers::kOthers) {
     if (parts_.slurm) slurm_.emplace(*parts_.slurm);
 }
 
@@ -94,23 +95,14 @@ Result<bool> JobKeeper::hold_lease() {
     return lease_.has_value();
 }
 
-Result<> JobKeeper::read_stored(const TimeRange& range) {
+Result<> JobKeeper::read_stored(BlockTail& tail, const TimeRange& range) {
     BELAY_CHECK(parts_.intake->look());
     for (const std::string& node : parts_.intake->nodes())
-        for (const stream::StreamId& stream : parts_.intake->streams_of(node, range))
-            BELAY_CHECK(parts_.intake->read(stream, range, [&](std::string_view piece) -> Result<> {
-                BELAY_TRY(upload, read_upload(piece));
-                Accepted accepted{.stream = upload.session.stream(), .shares = upload.shares};
-                for (const UploadedBlock& block : upload.blocks) {
-                    if (!block.first_time) continue;
-                    accepted.first_time =
-                        std::min(accepted.first_time.value_or(*block.first_time), *block.first_time);
-                    accepted.last_time =
-                        std::max(accepted.last_time.value_or(*block.last_time), *block.last_time);
-                }
-                follower_->take(accepted);
-                return {};
-            }));
+        BELAY_CHECK(tail.read(node, range, [&](const stream::StreamId&, std::string_view piece) -> Result<> {
+            BELAY_TRY(upload, read_upload(piece));
+            follower_->take(upload);
+            return {};
+        }));
     return {};
 }
 
@@ -126,7 +118,8 @@ Result<> JobKeeper::take_over() {
     const Time now = parts_.clock->now();
     const Time from = kept.until ? *kept.until - kCatchUpSlack : now - kFirstCatchUp;
     follower_.emplace(options_.follow, *parts_.clock, std::move(kept.state));
-    BELAY_CHECK(read_stored({.begin = from}));
+    BlockTail all(*parts_.intake);
+    BELAY_CHECK(read_stored(all, {.begin = from}));
     looked_ = parts_.clock->monotonic();
     core::log_info("follows {} jobs", follower_->jobs());
     return {};
@@ -226,7 +219,7 @@ Result<> JobKeeper::round() {
     const core::Duration now = parts_.clock->monotonic();
     if (now - looked_ >= options_.look_interval) {
         looked_ = now;
-        BELAY_CHECK(read_stored({.begin = parts_.clock->now() - kLookBack}));
+        BELAY_CHECK(read_stored(others_, {.begin = parts_.clock->now() - kLookBack}));
     }
     // What cannot be done now is lost to this follower: it is made again, from what was kept.
     for (const JobAction& action : follower_->step())

@@ -13,6 +13,7 @@
 #include "core/time.h"
 #include "database/database.h"
 #include "database/lease.h"
+#include "server/blocks/block_tail.h"
 #include "server/blocks/intake.h"
 #include "server/keeper/follower_store.h"
 #include "server/live/hub.h"
@@ -99,7 +100,7 @@ class JobKeeper {
 
     core::Result<bool> hold_lease();
     core::Result<> take_over();
-    core::Result<> read_stored(const TimeRange& range);
+    core::Result<> read_stored(BlockTail& tail, const TimeRange& range);
     void take_seen();
     void take_made();
     void ask_slurm();
@@ -115,6 +116,7 @@ class JobKeeper {
     std::optional<SlurmWatch> slurm_;
     FollowerStore store_;
     StreamSources sources_;
+    BlockTail others_;  // what other belayd have stored
     // Of the thread of rounds.
     std::optional<database::Lease> lease_;
     std::optional<JobFollower> follower_;

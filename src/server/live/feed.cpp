@@ -4,6 +4,7 @@
 #include "stream/segment.h"
 
 #include <algorithm>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -50,25 +51,20 @@ std::vector<std::pair<Time, std::string>> event_rows_json(const stream::Batch& b
     return rows;
 }
 
-Result<> LiveFeed::look(const LiveJob& live, Job& job) {
-    const Time from = std::max(live.from, job.looked_from);
-    std::set<Told> found;
+Result<> LiveFeed::look(const LiveJob& live, BlockTail& tail) {
+    const Time from = std::max(live.from, clock_->now() - kLateRows);
     for (const std::string& node : live.nodes)
-        for (const stream::StreamId& stream : intake_->streams_of(node, {.begin = from})) {
-            if (stream.cluster != live.cluster) continue;
-            BELAY_CHECK(intake_->read(stream, {.begin = from}, [&](std::string_view piece) -> Result<> {
+        BELAY_CHECK(tail.read(
+            node, {.begin = from}, [&](const stream::StreamId& stream, std::string_view piece) -> Result<> {
+                if (stream.cluster != live.cluster) return {};
                 BELAY_TRY(read, stream::read_segment_bytes(piece, node, [&](const stream::Batch& batch) {
                               if (&batch.table() != &schema::kEvent) return;
-                              for (Told& row : event_rows_json(batch))
-                                  if (row.first >= from) found.insert(std::move(row));
+                              for (const auto& [time, json] : event_rows_json(batch))
+                                  if (time >= from) hub_->publish(live.key, "event", json);
                           }));
                 (void)read;
                 return {};
             }));
-        }
-    for (const Told& row : found)
-        if (!job.told.contains(row)) hub_->publish(live.key, "event", row.second);
-    job.told = std::move(found);
     return {};
 }
 
@@ -77,11 +73,10 @@ Result<> LiveFeed::round(const std::vector<LiveJob>& jobs) {
     Result<> done;
     for (const LiveJob& live : jobs) {
         keys.insert(live.key);
-        Job& job = jobs_[live.key];
-        job.looked_from = clock_->now() - kLateRows;
-        if (auto looked = look(live, job); !looked && done) done = std::move(looked);
+        BlockTail& tail = tails_.try_emplace(live.key, *intake_).first->second;
+        if (auto looked = look(live, tail); !looked && done) done = std::move(looked);
     }
-    std::erase_if(jobs_, [&](const auto& entry) { return !keys.contains(entry.first); });
+    std::erase_if(tails_, [&](const auto& entry) { return !keys.contains(entry.first); });
     return done;
 }
 

@@ -4,11 +4,10 @@
 
 #include "core/error.h"
 #include "core/time.h"
-#include "server/blocks/intake.h"
+#include "server/blocks/block_tail.h"
 #include "server/live/hub.h"
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,22 +29,17 @@ class LiveFeed {
     LiveFeed(const Intake& intake, LiveHub& hub, core::Clock& clock)
         : intake_(&intake), hub_(&hub), clock_(&clock) {}
 
-    // Publishes, as events "event", the rows of the table of that name that came since the last round; of a job that is new here those of
-    // the last minute. `jobs`: those with readers. Errors: kSystem, where blocks cannot be read; the rest was published.
+    // Publishes, as events "event", the rows of the table of that name that came since the last round and are not older than a minute. `jobs`:
+    // those with readers. Errors: kSystem, where blocks cannot be read; the rest was published.
     core::Result<> round(const std::vector<LiveJob>& jobs);
 
   private:
-    using Told = std::pair<core::Time, std::string>;  // a row: its time, and its words
-    struct Job {
-        core::Time looked_from;
-        std::set<Told> told;  // of the last minutes: rows may come late, and out of order
-    };
-    core::Result<> look(const LiveJob& live, Job& job);
+    core::Result<> look(const LiveJob& live, BlockTail& tail);
 
     const Intake* intake_;
     LiveHub* hub_;
     core::Clock* clock_;
-    std::map<std::string, Job> jobs_;
+    std::map<std::string, BlockTail> tails_;  // by job
 };
 
 // The rows of a batch as JSON objects by column; what is null is left out. Pure.

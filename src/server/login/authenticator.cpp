@@ -186,7 +186,7 @@ Result<Caller> Authenticator::by_token(const Given& given) {
     const uint64_t forgotten_before = forgotten();
     BELAY_TRY(found, in_read(database_, deadline(), find));
     const core::Time now = clock_.now();
-    if (!found.token) return not_known("there is no such token");
+    if (!found.token) return not_known("the token is unknown");
     if (!is_token_of(*given.token, found.token->digest)) return not_known("the secret of a token is wrong");
     if (!found.token->is_live(now)) return not_known(fmt::format("the token {} has ended", found.token->id));
     Caller caller = caller_of(*found.token, found.known);
@@ -212,7 +212,7 @@ Result<Caller> Authenticator::by_session(const Given& given) {
     };
     const uint64_t forgotten_before = forgotten();
     BELAY_TRY(found, in_read(database_, deadline(), find));
-    if (!found.session) return not_known("there is no such session");
+    if (!found.session) return not_known("the session is unknown");
     if (!is_token_of(*given.token, found.session->digest))
         return not_known("the secret of a session is wrong");
     if (clock_.now() >= found.session->facts.expires) return not_known("the session has ended");
@@ -285,7 +285,7 @@ Result<Caller> Authenticator::by_munge(std::string_view text, const http::Reques
 Result<std::string> Authenticator::user_of(uid_t uid) {
     auto name = options_.user_name(uid);
     if (!name && name.error().cause() == core::Cause::kNotFound)
-        return not_known(fmt::format("there is no user {}", uid));
+        return not_known(fmt::format("user {} is unknown", uid));
     return name;
 }
 

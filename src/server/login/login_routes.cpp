@@ -3,9 +3,9 @@
 #include "core/deadline.h"
 #include "core/fetch/http.h"
 #include "core/log.h"
+#include "http/blocking.h"
 #include "http/gate.h"
 #include "server/access/token.h"
-#include "server/login/blocking_handler.h"
 #include "server/login/cookie.h"
 #include "server/login/next_page.h"
 #include "server/state/attempt_store.h"
@@ -105,23 +105,23 @@ std::vector<http::Route> LoginRoutes::routes() {
     std::vector<http::Route> routes;
     routes.push_back({.method = Method::kGet,
                       .pattern = "/auth/login",
-                      .handler = blocking_handler(this, &LoginRoutes::begin),
+                      .handler = http::blocking(this, &LoginRoutes::begin),
                       .needs_identity = false,
                       .doc = "Leads a browser to the site's provider of identities.",
                       .parameters = {{"next", Place::kQuery, "page of this server where it goes then"}}});
     routes.push_back({.method = Method::kGet,
                       .pattern = "/auth/callback",
-                      .handler = blocking_handler(this, &LoginRoutes::come_back),
+                      .handler = http::blocking(this, &LoginRoutes::come_back),
                       .needs_identity = false,
                       .doc = "Where the provider leads the browser back to, with a code."});
     routes.push_back({.method = Method::kPost,
                       .pattern = "/auth/logout",
-                      .handler = blocking_handler(this, &LoginRoutes::log_out),
+                      .handler = http::blocking(this, &LoginRoutes::log_out),
                       .needs_identity = false,
                       .doc = "Ends the session of the browser."});
     routes.push_back({.method = Method::kGet,
                       .pattern = "/auth/link/{token}",
-                      .handler = blocking_handler(this, &LoginRoutes::take),
+                      .handler = http::blocking(this, &LoginRoutes::take),
                       .needs_identity = false,
                       .doc = "Takes a link to a job: the browser sees that job for an hour.",
                       .parameters = {{"token", Place::kPath, "of the link"}}});
@@ -160,7 +160,7 @@ Result<LoginRoutes::LoggedIn> LoginRoutes::logged_in(const Request& request) {
     const core::Time now = clock_.now();
     BELAY_TRY(attempt, take_attempt(database_, query["state"], *browser, now, login_deadline()));
     if (!attempt || attempt->issuer != options_.provider->options().issuer.name)
-        return not_let_in("there is no such login, or it has ended");
+        return not_let_in("the login is unknown or has ended");
     BELAY_TRY(addresses, options_.provider->addresses());
     BELAY_TRY(code, take_code(query, attempt->attempt, addresses, now));
     BELAY_TRY(claims, options_.provider->exchange(client(), attempt->attempt, code));
@@ -212,7 +212,7 @@ Result<std::string> LoginRoutes::session_of_link(const Request& request, std::st
     const core::Time now = clock_.now();
     return in_write(database_, login_deadline(), [&](Transaction& transaction) -> Result<std::string> {
         BELAY_TRY(link, take_link(transaction, request.captured("token"), now));
-        if (!link) return not_let_in("there is no such link, or it has been taken or has expired");
+        if (!link) return not_let_in("the link is unknown, or was taken, or has expired");
         job = link->facts.job;
         core::Time end = now + options_.link_session_length;
         if (!link->facts.is_once) end = std::min(end, link->facts.expires);

@@ -89,7 +89,7 @@ Result<> check_munge(const MungeApi& api, munge_err_t error) {
 Result<OpenedCredential> open_credential(const std::string& credential, const std::string& socket) {
     BELAY_TRY(api, munge_api());
     const std::unique_ptr<munge_ctx, decltype(api->ctx_destroy)> context(api->ctx_create(), api->ctx_destroy);
-    if (!context) return system_error("there is no memory for a session with munge");
+    if (!context) return system_error("not enough memory for a session with munge");
     if (!socket.empty())
         BELAY_CHECK(check_munge(*api, api->ctx_set(context.get(), MUNGE_OPT_SOCKET, socket.c_str())));
     char* path = nullptr;
@@ -128,7 +128,7 @@ Result<std::string> name_of_user(uid_t uid) {
         return answer;
     });
     if (failed != 0) return core::errno_error(failed, fmt::format("cannot look up the user {}", uid));
-    if (name.empty()) return system_error("there is no user {}", uid).because(core::Cause::kNotFound);
+    if (name.empty()) return system_error("user {} is unknown", uid).because(core::Cause::kNotFound);
     return name;
 }
 

@@ -17,7 +17,7 @@ struct OpenedCredential {
 };
 
 // Errors: kSystem; kDenied for what is not a credential of this cluster, is too old, is for another user, or was opened
-// before on this machine; kNotFound where there is no munge.
+// before on this machine; kNotFound where munge is missing.
 using DecodeMunge = std::function<core::Result<OpenedCredential>(const std::string& credential,
                                                                  const core::Deadline& deadline)>;
 // Of a user of the system. Errors: kSystem, kNotFound for one who is not known.

@@ -247,7 +247,7 @@ class OnLogin : public OnState {
         made.user_name = [](uid_t uid) -> core::Result<std::string> {
             if (uid == 1000) return "ann";
             if (uid == 1001) return "bob";
-            return core::system_error("there is no user {}", uid).because(core::Cause::kNotFound);
+            return core::system_error("user {} is unknown", uid).because(core::Cause::kNotFound);
         };
         authenticator_ = std::make_unique<Authenticator>(state(), made, clock);
         login_options.url = "https://" + kHost;

@@ -2,7 +2,7 @@
 
 #include "core/deadline.h"
 #include "core/log.h"
-#include "server/login/blocking_handler.h"
+#include "http/blocking.h"
 #include "server/login/caller.h"
 #include "server/state/audit_store.h"
 #include "server/state/rows.h"
@@ -85,7 +85,7 @@ AuditEntry token_entry(const Request& request, const Caller& caller, std::string
 }
 
 Response no_such_token() {
-    return refuse(404, "there is no such token");
+    return refuse(404, "the token was not found");
 }
 
 // Whether the caller may look at tokens: not with what shows one job only, and nodes have none.
@@ -104,7 +104,7 @@ std::vector<http::Route> TokenRoutes::routes() {
     routes.push_back(
         {.method = Method::kPost,
          .pattern = "/api/v1/tokens",
-         .handler = blocking_handler(this, &TokenRoutes::make),
+         .handler = http::blocking(this, &TokenRoutes::make),
          .body_limit = kLongestTokenBody,
          .doc =
              "Makes a token for the one who asks, with what they may at most. Its text is in the answer and "
@@ -112,13 +112,13 @@ std::vector<http::Route> TokenRoutes::routes() {
     routes.push_back(
         {.method = Method::kGet,
          .pattern = "/api/v1/tokens",
-         .handler = blocking_handler(this, &TokenRoutes::list),
+         .handler = http::blocking(this, &TokenRoutes::list),
          .doc =
              "The tokens of the one who asks, newest first, also those that have ended. Without their text.",
          .parameters = {{"user", Place::kQuery, "of somebody else; for staff"}}});
     routes.push_back({.method = Method::kDelete,
                       .pattern = "/api/v1/tokens/{id}",
-                      .handler = blocking_handler(this, &TokenRoutes::revoke),
+                      .handler = http::blocking(this, &TokenRoutes::revoke),
                       .doc = "Ends a token, and those that were made with it.",
                       .parameters = {{"id", Place::kPath, "its id"}}});
     routes.push_back({.method = Method::kGet,
@@ -162,7 +162,7 @@ Response TokenRoutes::list(Request& request) {
     const std::string user(wanted->value_or(caller->identity.user));
     const bool is_own = user == caller->identity.user;
     const Decision decision = is_own ? Decision{.is_allowed = true} : decide_operation(caller->identity, now);
-    if (!decision.is_allowed) return refuse(404, "there is no such user");
+    if (!decision.is_allowed) return refuse(404, "the user was not found");
     const auto find = [&](Transaction& transaction) -> Result<std::vector<StoredToken>> {
         if (decision.is_audited)
             BELAY_CHECK(append_audit(transaction, token_entry(request, *caller, "token.list", user, now)));

@@ -54,7 +54,7 @@ class PackedReader {
 
     std::string name_;
     core::Descriptor file_;
-    std::string in_memory_;  // where there is no file
+    std::string in_memory_;  // where it is not in a file
     uint64_t size_ = 0;
     std::unique_ptr<const PackedIndex> index_;
     std::vector<LostPart> lost_;

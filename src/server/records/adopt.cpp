@@ -108,7 +108,7 @@ Result<> copy_record(const Directory& from, const Directory& to, const AdoptLimi
     Copying copying(limits);
     auto manifest = copying.file(from, to, record::kManifestName);
     if (!manifest && manifest.error().cause() == core::Cause::kNotFound)
-        return bad_input("there is no {} in it, so it is not a record", record::kManifestName)
+        return bad_input("it holds no {}, so it is not a record", record::kManifestName)
             .because(core::Cause::kNotFound);
     BELAY_CHECK(std::move(manifest));
     for (std::string_view folder : kFolders) BELAY_CHECK(copying.folder(from, to, folder));

@@ -73,7 +73,7 @@ struct FollowedNode {
 };
 
 enum class JobStage : uint8_t {
-    kOpen,     // there is no record: it runs, or not all has come
+    kOpen,     // it has no record: it runs, or not all has come
     kCutting,  // its record was asked for
     kCut,      // there is one
     kDone,     // and nothing more will be asked for

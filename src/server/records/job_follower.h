@@ -66,7 +66,7 @@ struct NodeRows {
     std::string node;
     core::Time writer;       // when their stream began
     core::Time first, last;  // times of the rows
-    // Numbers of their blocks, so that what is told again is no news; empty: all is.
+    // Numbers of their blocks, so that what is told again does not count as news; empty: all counts.
     std::vector<BlockRun> blocks = {};
 };
 

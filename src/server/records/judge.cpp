@@ -74,7 +74,7 @@ Result<> keep(const Directory& entry, std::string_view name, std::string_view te
     return std::move(file).replace();
 }
 
-// Why there is no answer, or not all of it. Errors: where the answer cannot be kept.
+// Why an answer is missing, or a part of it. Errors: where the answer cannot be kept.
 Result<std::optional<std::string>> judge_by(const PlannedRun& run, const Directory& entry,
                                             const std::filesystem::path& belay, const ProgramLimits& limits) {
     const auto output = run_limited(command_of(run, entry, belay), limits);

@@ -44,7 +44,7 @@ Result<Directory> enter_or_make(const Directory& parent, const std::string& name
 }
 
 core::Failure no_record_of(std::string_view key) {
-    return core::bad_input("there is no record of {}", key).because(core::Cause::kNotFound);
+    return core::bad_input("{} has no record", key).because(core::Cause::kNotFound);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class RecordStore {
     // job has a record, and as of copy_record() and check_record(); nothing is left then.
     core::Result<> adopt(std::string_view key, const std::filesystem::path& directory) const;
     // Asks `belay` for score, findings and report, and keeps them beside the record. That it fails is an answer. Errors: kNotFound
-    // if there is no record; kSystem, where answers cannot be kept.
+    // if the job has no record; kSystem, where answers cannot be kept.
     core::Result<Judged> judge(std::string_view key) const;
     // How that went; nothing where it was not judged yet. Errors: kBadInput for a file that is damaged; kSystem.
     core::Result<std::optional<Judged>> judged(std::string_view key) const;

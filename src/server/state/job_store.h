@@ -38,7 +38,7 @@ core::Result<std::vector<Job>> find_jobs_by_number(database::Database& database,
 core::Result<std::vector<Job>> list_open_jobs(database::Database& database, std::string_view after,
                                               size_t most, const core::Deadline& deadline);
 
-// False where there is no such job, or it was erased. An erased one stays so. Errors: also kBadInput.
+// False where the job is unknown or was erased. An erased one stays so. Errors: also kBadInput.
 core::Result<bool> set_phase(database::Transaction& transaction, std::string_view key, RecordPhase phase,
                              std::string_view why, core::Time now);
 core::Result<bool> set_phase(database::Database& database, std::string_view key, RecordPhase phase,

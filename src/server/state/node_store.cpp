@@ -90,13 +90,18 @@ Result<std::optional<std::string>> find_setting(Database& database, std::string_
                    [&](Transaction& transaction) { return setting_in(transaction, name); });
 }
 
+Result<> put_setting(Transaction& transaction, std::string_view name, std::string_view value) {
+    BELAY_CHECK(
+        transaction.execute("INSERT INTO setting (name, setting_value) VALUES (?, ?)"
+                            " ON CONFLICT (name) DO UPDATE SET setting_value = excluded.setting_value",
+                            {std::string(name), std::string(value)}));
+    return {};
+}
+
 Result<> put_setting(Database& database, std::string_view name, std::string_view value,
                      const Deadline& deadline) {
-    BELAY_CHECK(database.execute(deadline,
-                                 "INSERT INTO setting (name, setting_value) VALUES (?, ?)"
-                                 " ON CONFLICT (name) DO UPDATE SET setting_value = excluded.setting_value",
-                                 {std::string(name), std::string(value)}));
-    return {};
+    return in_write(database, deadline,
+                    [&](Transaction& transaction) { return put_setting(transaction, name, value); });
 }
 
 Result<std::string> setting_or_make(Database& database, std::string_view name,

@@ -36,6 +36,7 @@ core::Result<std::vector<NodeRow>> list_nodes(database::Database& database, cons
 
 core::Result<std::optional<std::string>> find_setting(database::Database& database, std::string_view name,
                                                       const core::Deadline& deadline);
+core::Result<> put_setting(database::Transaction& transaction, std::string_view name, std::string_view value);
 core::Result<> put_setting(database::Database& database, std::string_view name, std::string_view value,
                            const core::Deadline& deadline);
 // What is there, or else what `make` gives, which is stored then: all that ask get the same, also where several belayd begin

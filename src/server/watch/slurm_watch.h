@@ -42,7 +42,7 @@ SlurmSources slurm_sources(core::Duration timeout = std::chrono::seconds(20));
 
 // ClusterName in what `scontrol show config` prints; nothing where it is not there.
 std::optional<std::string> cluster_name_in(std::string_view text);
-// Asks for it. Errors: kSystem, kNotFound where there is no Slurm.
+// Asks for it. Errors: kSystem, kNotFound where Slurm is missing.
 core::Result<std::string> query_cluster_name(core::Duration timeout = std::chrono::seconds(20));
 
 class SlurmWatch {
@@ -57,7 +57,7 @@ class SlurmWatch {
         size_t failed = 0;                        // Slurm did not say; they are asked for again
         std::string why = {};                     // the first of those, for a log
     };
-    // Errors: kSystem, where the queue cannot be seen: kNotFound where there is no Slurm.
+    // Errors: kSystem, where the queue cannot be seen: kNotFound where Slurm is missing.
     core::Result<Polled> poll();
 
   private:
